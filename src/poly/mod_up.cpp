@@ -6,20 +6,6 @@
 #include "hemera/runtime/error.hpp"
 
 namespace hemera::poly {
-namespace {
-
-std::vector<std::uint64_t> product_modulo_each(const RnsBase& base, const RnsBase& factors) {
-  std::vector<std::uint64_t> products;
-  for (std::size_t i = 0; i < base.size(); ++i) {
-    const arith::Modulus& q = base.modulus(i);
-    std::uint64_t product = 1;
-    for (const std::uint64_t prime : factors.values()) product = q.multiply(product, q.reduce(prime));
-    products.push_back(product);
-  }
-  return products;
-}
-
-}  // namespace
 
 ModUp::ModUp(const RnsBase& base, const RnsBase& special, std::vector<GadgetDigit> digits,
              const RnsBase& key_base, LentModuli lent)
@@ -33,7 +19,7 @@ ModUp::ModUp(const RnsBase& base, const RnsBase& special, std::vector<GadgetDigi
   if (extended_.size() != base.size() + special.size()) {
     throw ParameterError("mod up: the base and the special moduli have a modulus in common");
   }
-  special_residues_ = product_modulo_each(base, special);
+  special_residues_ = base.residues_of_product(special);
   const RnsBase& all_lent = lent_.all;
   lent_.of_digits.resize(digits_.size());
   for (const RnsBase& own : lent_.of_digits) {
@@ -41,7 +27,7 @@ ModUp::ModUp(const RnsBase& base, const RnsBase& special, std::vector<GadgetDigi
       throw ParameterError("mod up: moduli of digits are lent that are not among the special ones");
     }
   }
-  if (!all_lent.empty()) lent_residues_ = product_modulo_each(base, all_lent);
+  if (!all_lent.empty()) lent_residues_ = base.residues_of_product(all_lent);
   for (std::size_t d = 0; d < digits_.size(); ++d) {
     const GadgetDigit& digit = digits_[d];
     const std::string name = "mod up: digit " + std::to_string(d);
@@ -75,7 +61,7 @@ ModUp::ModUp(const RnsBase& base, const RnsBase& special, std::vector<GadgetDigi
   ModUp multiples = *this;
   multiples.lent_residues_.clear();
   of_multiples_ = std::make_shared<const ModUp>(multiples);
-  multiples.special_residues_ = product_modulo_each(base, special.without(all_lent));
+  multiples.special_residues_ = base.residues_of_product(special.without(all_lent));
   with_addends_ = std::make_shared<const ModUp>(std::move(multiples));
 }
 

@@ -86,6 +86,17 @@ double RnsBase::log2() const {
   return sum;
 }
 
+std::vector<std::uint64_t> RnsBase::residues_of_product(const RnsBase& factors) const {
+  std::vector<std::uint64_t> products;
+  for (std::size_t i = 0; i < size(); ++i) {
+    const arith::Modulus& q = modulus(i);
+    std::uint64_t product = 1;
+    for (const std::uint64_t prime : factors.values()) product = q.multiply(product, q.reduce(prime));
+    products.push_back(product);
+  }
+  return products;
+}
+
 bool RnsBase::contains(std::uint32_t ring_index) const {
   return std::find(indices_.begin(), indices_.end(), ring_index) != indices_.end();
 }

@@ -147,12 +147,7 @@ Gadget::Gadget(const poly::ModulusChain& chain, const GadgetPrimes& primes, poly
   base_ = base_of(chain_, primes_.base);
   special_ = base_of(chain_, primes_.special);
   modulus_ = base_.united(special_);
-  for (std::size_t i = 0; i < base_.size(); ++i) {
-    const arith::Modulus& q = base_.modulus(i);
-    std::uint64_t product = 1;
-    for (const std::uint64_t prime : primes_.special) product = q.multiply(product, q.reduce(prime));
-    special_residues_.push_back(product);
-  }
+  special_residues_ = base_.residues_of_product(special_);
   for (const Primes& digit : primes_.digits) {
     const poly::RnsBase moduli = base_of(chain_, digit);
     const int width = primes_.window_bits;

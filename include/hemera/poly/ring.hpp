@@ -93,6 +93,8 @@ class RnsBase {
   [[nodiscard]] Word word() const { return Word::u64; }
   /// log2 of the product of the moduli.
   [[nodiscard]] double log2() const;
+  /// The product of other moduli, modulo each of these.
+  [[nodiscard]] std::vector<std::uint64_t> residues_of_product(const RnsBase& factors) const;
 
   [[nodiscard]] bool contains(std::uint32_t ring_index) const;
   /// Position of a ring modulus in this base. Throws MismatchError if it is not there.

@@ -28,7 +28,7 @@ def small(primes=4, degree=2048):
 
 
 def drawn(samples, *sizes, features=6, levels=3, seed=1):
-    """A random model of so many scores, trees and levels, its bins, and rows."""
+    """A random model with these numbers of scores, trees and levels, its bins, and rows."""
     model = random_ensemble(*sizes, feature_count=features, levels=levels, seed=seed)
     rows = np.random.default_rng(seed).integers(0, levels, (samples, features))
     return model, Quantiser.of_levels(features, levels), rows

@@ -86,7 +86,7 @@ class Traced:
         return Traced(self.value[places], {draw: count[places] for draw, count in self.counts.items()})
 
     def check(self, ints: hm.integers.Context) -> None:
-        """No more is there than is told: by the formula, and as the slots are."""
+        """The noise is within the bound, by the formula and in the slots."""
         rounding, held = ints._engine.rounding, self.value._held
         deviations = {
             draw: cleaned_rounding(rounding) if type(draw) is int else rounding for draw in self.counts
@@ -162,7 +162,7 @@ def test_tables_of_one_refresh_may_be_one(other: int) -> None:
     ],
 )
 def test_long_chains(step: Callable[[Any, Any], Any]) -> None:
-    """Arrays enter again and again: the deviation is at most the one that is told."""
+    """Arrays enter again and again: the deviation stays within its bound."""
     ints, of_x = context(16), values().reshape(-1)[:256] % 2 == 1
     x = y = ints.encrypt(of_x)
     of_y = of_x

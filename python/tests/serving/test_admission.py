@@ -18,6 +18,7 @@ from hemera.serving.admission import SLOWEST, Admission, Budget, receive, requir
 from hemera.serving.home import Home
 
 from ..refusals import raises
+from .clock import Clock
 from .conftest import BOUND, serving, wait_until
 from .indexes.index_cases import held
 from .server_requests import EVALUATE, KEYS, request_of
@@ -188,21 +189,6 @@ def run(send: Callable[[Clock], AsyncIterator[bytes]], working: float = 0.0) -> 
         return loop.run_until_complete(receive(cast(Request, request), take, limit=1 << 20, seconds=10.0))
     finally:
         loop.close()
-
-
-class Clock:
-    """Goes forward when it is told to."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-    async def forward(self, seconds: float) -> None:
-        self.now += seconds
-        for _ in range(3):  # what is due by now runs
-            await asyncio.sleep(0)
 
 
 @pytest.mark.parametrize(

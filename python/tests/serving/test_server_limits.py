@@ -263,7 +263,7 @@ def test_back_pressure(home: Home, local: LocalModel, keys: bytes) -> None:
         response = http.post(EVALUATE, content=body)
         assert code(response) == (429, "queue_full")
         assert response.headers["Retry-After"] == "1"
-        # Bodies that arrive take room as well, as they arrive: what is told and not sent takes none.
+        # Bodies take room as they arrive: what is announced and not sent takes none.
         partial = []
         for sent in (len(body) - 1, len(body) - 1, 0, 0):
             raw = server.connect()

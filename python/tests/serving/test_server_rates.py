@@ -20,24 +20,15 @@ from hemera.serving.home import Home
 from hemera.serving.routes.answering import client_of as client_of_request
 from hemera.serving.settings import Settings
 
+from .clock import Clock
 from .conftest import client_of, require_scores, serving
-
-
-class Clock:
-    """Goes forward when it is told to."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 class Limits:
     """Rates by such a clock, and what was refused."""
 
     def __init__(self, requests: float = math.inf, count: float = math.inf, burst: float = 2.0) -> None:
-        self.clock = Clock()
+        self.clock = Clock(1000.0)
         self.refused: list[str] = []
         limits = Settings(requests_per_second=requests, bytes_per_second=count, burst_seconds=burst)
         self.rates = Rates(limits, self.refused.append, self.clock)
@@ -113,7 +104,7 @@ def test_without_limits_all_come() -> None:
 
 
 def test_a_server_refuses_counts_and_tells(home: Home, local: LocalModel, keys: bytes) -> None:
-    clock = Clock()
+    clock = Clock(1000.0)
     (body,) = local.encrypt(local.interface.encode(np.ones(8))).values()
     rate = 2 * len(body)
     limits = {"requests_per_second": 2, "bytes_per_second": rate, "burst_seconds": 3}
@@ -148,7 +139,7 @@ def test_a_server_refuses_counts_and_tells(home: Home, local: LocalModel, keys: 
 
 def test_bodies_of_untold_size_count_as_they_come(home: Home, local: LocalModel, keys: bytes) -> None:
     """Bodies of keys and of requests: after both, 10 bytes less than there may be are owed."""
-    clock = Clock()
+    clock = Clock(1000.0)
     (body,) = local.encrypt(local.interface.encode(np.ones(8))).values()
     limits = {"bytes_per_second": 1, "burst_seconds": len(keys) + len(body) - 10}
     with serving(home, clock=clock, **limits) as server, server.http(home.clients.add("alice")) as http:
@@ -161,7 +152,7 @@ def test_bodies_of_untold_size_count_as_they_come(home: Home, local: LocalModel,
 
 
 def test_a_client_waits_as_it_is_told(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = Clock()
+    clock = Clock(1000.0)
     waited: list[float] = []
 
     def sleep(seconds: float) -> None:

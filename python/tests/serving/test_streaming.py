@@ -163,7 +163,7 @@ KINDS = {"bfv": hm.bfv.Parameters, "bgv": hm.bgv.Parameters}
 
 
 def powers(bits: int, squares: int, **settings: Any) -> Any:
-    """x^(2^bits), with a bootstrap after so many squares; a second result that is less deep."""
+    """x^(2^bits), with a bootstrap after every `squares` of them; a second result that is less deep."""
 
     def function(x: Any) -> Any:
         y = x
@@ -187,7 +187,7 @@ def package(request: pytest.FixtureRequest) -> Package:
 
 
 def test_a_power_without_an_end(package: Package) -> None:
-    """The client knows what a server tells; two requests at once."""
+    """The client reads the server's description; two requests at once."""
     bits = int(package.description)
     interface = Interface.from_dict(package.describe())
     ctx = hm.Context(interface.params, "cpu", threads=1)

@@ -157,7 +157,7 @@ LinearTransformOptions options_of(const LinearTransform& transform, const Matrix
       .rescaled = transform.is_rescaled(),
       .plaintext_scale = transform.is_rescaled() ? 0 : transform.plaintext_scale(),
       .gadget = keys.has_short_prime ? short_rotation_gadget(transform.parameters(), transform.level())
-                                     : spread_rotation_gadget(transform.parameters(), transform.level()),
+                                     : transform.gadget(),
       .baby_steps = std::size_t{keys.one_key},
       .fewest_keys = keys.hoisted != 0,
       .hoisted_steps = std::max<std::size_t>(keys.hoisted, 1),
@@ -177,10 +177,8 @@ LinearTransform by_keys(const LinearTransform& transform, MatrixDiagonals diagon
 
 LinearTransform scaled(const LinearTransform& transform, double factor) {
   const std::size_t hoisted = transform.has_fewest_keys() ? transform.hoisted_steps() : 0;
-  LinearTransformOptions options = options_of(
-      transform, {.hoisted = hoisted, .one_key = hoisted == 1 && transform.has_giant_steps_alone()});
-  options.gadget = transform.gadget();
-  return {transform.parameters(), transform.diagonals().times(factor), transform.slots(), options};
+  const bool one_key = hoisted == 1 && transform.has_giant_steps_alone();
+  return by_keys(transform, transform.diagonals().times(factor), {.hoisted = hoisted, .one_key = one_key});
 }
 
 }  // namespace hemera::circuits
