@@ -50,8 +50,8 @@ __global__ void __launch_bounds__(threads)
     if (d != 0 && d % terms_per_sum == 0) {
 #pragma unroll
       for (unsigned c = 0; c < width; ++c) {
-        sums[c][0] = q.reduce_sum(sums[c][0]);
-        sums[c][1] = q.reduce_sum(sums[c][1]);
+        sums[c][0] = q.reduce_sum_lazily(sums[c][0]);
+        sums[c][1] = q.reduce_sum_lazily(sums[c][1]);
       }
     }
 #pragma unroll

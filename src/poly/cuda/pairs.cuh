@@ -34,7 +34,9 @@ struct PairSum {
   __device__ __forceinline__ Pair reduced(const arith::Modulus& q) const {
     return {q.reduce_sum(x), q.reduce_sum(y)};
   }
-  __device__ __forceinline__ void fold(const arith::Modulus& q) { *this = PairSum{q.reduce_sum(x), q.reduce_sum(y)}; }
+  __device__ __forceinline__ void fold(const arith::Modulus& q) {
+    *this = PairSum{q.reduce_sum_lazily(x), q.reduce_sum_lazily(y)};
+  }
 };
 
 }  // namespace hemera::poly::cuda

@@ -17,20 +17,15 @@ struct Sum {
     value += static_cast<arith::uint128>(x) * word;
   }
   __device__ __forceinline__ void reduce(const arith::Modulus& q, const typename A::Modulus&) {
-    value = reduced(q);
+    value = std::is_same_v<A, M64> ? q.reduce(value) : q.reduce_sum_lazily(value);
   }
   /// The operand of end_division; 2^-64 of the sum in M64.
   __device__ __forceinline__ std::uint64_t lazy(const arith::Modulus& q, const typename A::Modulus& m) const {
     if constexpr (std::is_same_v<A, M64>) {
       return reduce_once<4>(M64::lower(value, m), m.q);
     } else {
-      return reduced(q);
+      return q.reduce_sum(value);
     }
-  }
-
- private:
-  [[nodiscard]] __device__ __forceinline__ std::uint64_t reduced(const arith::Modulus& q) const {
-    return std::is_same_v<A, M64> ? q.reduce(value) : q.reduce_sum(value);
   }
 };
 
