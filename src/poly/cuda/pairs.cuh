@@ -35,7 +35,7 @@ struct PairSum {
     return {q.reduce_sum(x), q.reduce_sum(y)};
   }
   __device__ __forceinline__ void fold(const arith::Modulus& q) {
-    *this = PairSum{q.reduce_sum_lazily(x), q.reduce_sum_lazily(y)};
+    *this = PairSum{q.reduce_sum(x), q.reduce_sum(y)};
   }
 };
 
