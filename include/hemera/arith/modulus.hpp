@@ -93,11 +93,8 @@ class Modulus {
   }
 
   /// A sum of fewer than 64 products of residues, or anything below 64 times the square of 2^bits, to [0,
-  /// 3q).
-  ///
-  /// One quotient of words, from the sum's upper bits and 2^(63 + bits) / q, which has 64 bits: less than 3
-  /// too small. In moduli of other sizes and powers of two as `reduce`, which takes three times as many
-  /// products.
+  /// 3q): by one quotient of words, less than 3 too small, of the upper bits and 2^(63 + bits) / q. In powers
+  /// of two and moduli that do not have 33 to 57 bits as `reduce`, which takes three times as many products.
   [[nodiscard]] HEMERA_HOST_DEVICE constexpr std::uint64_t reduce_sum_lazily(uint128 a) const {
 #if defined(__CUDA_ARCH__)
     const int size = 64 - __clzll(static_cast<long long>(value_));
@@ -106,10 +103,9 @@ class Modulus {
 #endif
     const std::uint64_t ratio = (ratio_high_ << (size - 1)) | (ratio_low_ >> (65 - size));
     if (size < 33 || size > 57 || ratio == 0) return reduce(a);
-    // The shift is at least 32: two words of 32 bits from three.
-    const auto middle = static_cast<std::uint64_t>(a >> 32), high = static_cast<std::uint64_t>(a >> 64);
-    const std::uint64_t low_part = (middle >> (size - 33)) & 0xffffffffU;
-    const std::uint64_t upper = (high >> (size - 33)) << 32 | low_part;
+    // Two words of 32 bits from three: the shift is at least 32.
+    const std::uint64_t lower = (static_cast<std::uint64_t>(a >> 32) >> (size - 33)) & 0xffffffffU;
+    const std::uint64_t upper = (static_cast<std::uint64_t>(a >> 64) >> (size - 33)) << 32 | lower;
     return static_cast<std::uint64_t>(a) - multiply_high(upper, ratio) * value_;
   }
   /// The same to [0, q).
