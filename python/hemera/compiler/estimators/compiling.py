@@ -27,7 +27,7 @@ from hemera.exporting.agreement import of_library, require_rows, thinned
 from hemera.exporting.estimators import SCALERS, Scaled, name_of, scaled_by, steps_of
 from hemera.exporting.linear import LinearModel
 from hemera.package.encodings import Arrays, Scaling, Table, chunked, column_ranges, finite_rows
-from hemera.package.finishing import Label, Method, Neighbours
+from hemera.package.finishing import Method, Neighbours
 from hemera.parameters import Parameters
 
 Floats = NDArray[np.float64]
@@ -46,7 +46,7 @@ _DRAWN = 512
 _COMPARED = 200
 """Rows on which a reading is compared with its library."""
 _LARGEST_CHANGE = 2.0**-7
-"""The most that errors of scores may change a result that is no label."""
+"""The most that errors of scores may change a probability, or its logarithm relative to the largest."""
 _MOST_MORE = 32
 """Bits that scores have more than asked, at most, so that it does."""
 _TOLERANCE = 1e-5
@@ -140,7 +140,8 @@ def compile_estimator(
     encrypted = client(taken)
     scores = np.asarray(program(client(few)), np.float64)
     methods = _compared(what, model, scores, few)
-    bits = max([_bits_for(each, scores, precision_bits) for each in methods.values()])
+    probabilities = [each for name, each in methods.items() if name.endswith("_proba")]
+    bits = max([precision_bits, *(_bits_for(each, scores, precision_bits) for each in probabilities)])
     if method is not None and method not in methods:
         known = ", ".join(methods)
         raise ParameterError(f"{type(what).__name__}: the method is one of {known}, not {method}")
@@ -254,11 +255,10 @@ def _rows_and_samples(program: Callable[[Any], Any], few: Floats, rows: int | No
 
 
 def _bits_for(method: Method, scores: Floats, asked: float) -> float:
-    """Bits of scores with which a method's numbers are right: probabilities of scores of 10^8, as joint
-    logarithms of features that are nearly constant, depend on the last bits of these. Labels and votes may
-    differ where scores are near a tie."""
-    is_number = method.kind.startswith("float")
-    if not is_number or [step for step in method.steps if isinstance(step, (Label, Neighbours))]:
+    """Bits of scores with which a method's probabilities are right: those of scores of 10^8, as joint
+    logarithms of features that are nearly constant, depend on the last bits of these. Votes may differ where
+    scores are near a tie."""
+    if [step for step in method.steps if isinstance(step, Neighbours)]:
         return asked
     signs = np.random.default_rng(0).choice([-1.0, 1.0], scores.shape)
     largest, wanted = np.abs(scores).max(initial=0.0), method(scores)
