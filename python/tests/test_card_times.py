@@ -49,15 +49,23 @@ def test_the_model_agrees_with_kernels_that_were_timed_alone():
 
 
 def test_an_h100_takes_what_was_predicted_from_the_h200():
-    """Within 5 %; transforms alone, which an H200 keeps in its larger cache, within 18 %."""
+    """Within 5 %; transforms alone, which an H200 keeps in its larger cache, within 18 %. The bootstrap is that
+    of nested products, which no H100 ran in integers."""
     predicted = {
         (row["operation"], arithmetic): row[arithmetic]
         for row in json.loads(card_times.PREDICTED.read_text())["rows"]
         if row["card"] == "H100 SXM"
         for arithmetic in ("f64", "u64")
     }
-    measured = json.loads((card_times.RESULTS / "gpu-h100.json").read_text())["rows"]
-    assert len(measured) == len(predicted) == 12
+    rows = json.loads((card_times.RESULTS / "gpu-h100.json").read_text())["rows"]
+    measured = [row for row in rows if row["operation"] != "bootstrap"]
+    nested = json.loads((card_times.RESULTS / "gpu-bootstraps-nested-h100.json").read_text())["rows"]
+    place = ("bootstrap", "n16-40", 32768, False, "graph", 1)
+    names = ("operation", "preset", "slots", "real", "mode", "batch")
+    measured += [
+        {**row, "arithmetic": "f64"} for row in nested if tuple(row[name] for name in names) == place
+    ]
+    assert (len(measured), len(predicted)) == (11, 12)
     for row in measured:
         wanted = predicted[row["operation"], row["arithmetic"]]
         alone = row["operation"] in ("ntt", "intt")

@@ -17,14 +17,14 @@ struct Sum {
     value += static_cast<arith::uint128>(x) * word;
   }
   __device__ __forceinline__ void reduce(const arith::Modulus& q, const typename A::Modulus&) {
-    value = std::is_same_v<A, M64> ? q.reduce(value) : q.reduce_sum_lazily(value);
+    value = q.reduce(value);
   }
   /// The operand of end_division; 2^-64 of the sum in M64.
   __device__ __forceinline__ std::uint64_t lazy(const arith::Modulus& q, const typename A::Modulus& m) const {
     if constexpr (std::is_same_v<A, M64>) {
       return reduce_once<4>(M64::lower(value, m), m.q);
     } else {
-      return q.reduce_sum(value);
+      return q.reduce(value);
     }
   }
 };
