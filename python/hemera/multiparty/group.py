@@ -325,9 +325,9 @@ class Group:
         return Request.made(study, packaged(program), to, turn, self.inputs(turn), results)
 
     def report(self, program: Any) -> str:
-        """What openings leave of a program's results, a line for each, from the program alone. Results of
-        CKKS have so many bits after the point, in every slot; results of BFV and BGV are exact. And the size
-        of the messages by which keys are made.
+        """What openings leave of a program's results, a line for each, from the program alone: bits after the
+        point, in every slot, of CKKS; results of BFV and BGV are exact. And the size of the messages by which
+        keys are made.
 
         Raises:
             ParameterError: for a program of CKKS whose errors have no worst-case bound: they can not be
