@@ -29,8 +29,7 @@ rlwe::KeyRole made_role(const rlwe::KeyRole& of_need) {
   throw ParameterError(
       "a group makes public, Galois and relinearization keys, and those to an ephemeral secret and back; not "
       "those of products with images, of secrets in blocks and of parts of a secret. Choose a circuit "
-      "without "
-      "them");
+      "without them");
 }
 
 // A key's polynomials in sums: [digit, component, limb, N].

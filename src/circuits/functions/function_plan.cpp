@@ -132,8 +132,7 @@ void FunctionPlan::leave_rescale() {
 }
 
 // A step that maps an interval to [-1, 1], as series take it, has a factor of 2^-30 and a large constant
-// where the interval is wide and far from 0. The middle stays
-// where it is, and the ends inside.
+// where the interval is wide and far from 0. The middle stays where it is, and the ends inside.
 void FunctionPlan::round_factors() {
   const rlwe::ScalePolicy scales(parameters());
   for (FunctionStep& step : steps_) {

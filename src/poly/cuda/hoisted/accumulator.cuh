@@ -4,7 +4,6 @@
 #include <type_traits>
 
 #include "poly/cuda/arithmetic.cuh"
-#include "poly/cuda/fused/key_products.cuh"
 
 namespace hemera::poly::cuda::hoisted {
 
