@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,8 +20,6 @@ _MOST_STEPS = 16
 _MOST_PARTS = 4096
 _MOST_VALUES = 1 << 24
 _MOST_DEPTH = 8
-_TIE = 1e-9
-"""Part of the largest distance by which two that are equal may differ."""
 
 
 class Step(ABC):
@@ -164,6 +162,8 @@ class Neighbours(Step):
     weighted: bool
     """Whether each counts by the inverse of its distance."""
     classes: int = 0
+    least: float = 0.0
+    """The error of squared distances: those up to it are of rows that are equal."""
 
     def __call__(self, values: Array) -> Array:
         if values.shape[-1] != len(self.targets):
@@ -171,10 +171,9 @@ class Neighbours(Step):
         near = np.argsort(values, axis=-1, kind="stable")[:, : self.count]
         weights = np.ones(near.shape)
         if self.weighted:
-            distances = np.sqrt(np.maximum(np.take_along_axis(values, near, axis=-1), 0))
-            with np.errstate(divide="ignore"):
-                weights = 1 / distances
-            same = np.isinf(weights)
+            squares = np.take_along_axis(values, near, axis=-1)
+            same = squares <= self.least
+            weights = 1 / np.sqrt(np.where(same, 1.0, squares))
             weights = np.where(same.any(axis=-1, keepdims=True), same, weights)
         weights = weights / weights.sum(axis=-1, keepdims=True)
         targets = self.targets[near]
@@ -184,17 +183,16 @@ class Neighbours(Step):
         np.add.at(shares, (np.arange(len(values))[:, None], targets[..., 0].astype(np.int64)), weights)
         return shares
 
-    def tied(self, values: Array) -> NDArray[np.bool_]:
-        """Marks rows that have the last near neighbour and the next one at one distance, with other targets:
-        either may count."""
+    def tied(self, values: Array, room: float) -> NDArray[np.bool_]:
+        """Marks rows that have the last near neighbour and the next one at one squared distance, but for
+        `room`, with other targets: either may count."""
         if self.count >= values.shape[-1]:
             return np.zeros(len(values), np.bool_)
         ordered = np.sort(values, axis=-1)
         last, next_one = ordered[:, self.count - 1], ordered[:, self.count]
-        room = _TIE * np.abs(ordered).max(axis=-1)
         found = np.asarray(next_one - last <= room)
         for row in np.flatnonzero(found):
-            alike = self.targets[np.abs(values[row] - last[row]) <= room[row]]
+            alike = self.targets[np.abs(values[row] - last[row]) <= room]
             found[row] = (alike != alike[0]).any()
         return found
 
@@ -205,6 +203,7 @@ class Neighbours(Step):
             "count": self.count,
             "weighted": self.weighted,
             "classes": self.classes,
+            **({"least": self.least} if self.least else {}),
         }
 
 
@@ -246,6 +245,31 @@ class Parts(Step):
         }
 
 
+def with_error(steps: Steps, error: float) -> Steps:
+    """The same steps, of scores with an error: neighbours take distances up to it for none."""
+
+    def of_step(step: Step) -> Step:
+        if isinstance(step, Parts):
+            parts = tuple((start, stop, with_error(own, error)) for start, stop, own in step.parts)
+            return replace(step, parts=parts)
+        return replace(step, least=error) if isinstance(step, Neighbours) and step.weighted else step
+
+    return tuple(map(of_step, steps))
+
+
+def undecided(steps: Steps, values: Array, room: float) -> NDArray[np.bool_]:
+    """Marks rows whose nearest neighbours are not told by scores with errors of half the room: see
+    `Neighbours.tied`."""
+    found = np.zeros(len(values), np.bool_)
+    for step in steps:
+        if isinstance(step, Neighbours):
+            found |= step.tied(values, room)
+        elif isinstance(step, Parts):
+            for start, stop, own in step.parts:
+                found |= undecided(own, values[..., start:stop], room)
+    return found
+
+
 def _columns(start: Any, stop: Any) -> tuple[int, int]:
     first = integer(start, "a column", 0, _MOST_VALUES)
     return first, integer(stop, "a column", first + 1, _MOST_VALUES)
@@ -260,7 +284,7 @@ def _neighbours(data: Mapping[str, Any]) -> Neighbours:
     if classes and not (targets.shape[1] == 1 and numbers.min() >= 0 and numbers.max() < classes):
         raise FormatError(f"the classes of neighbours are numbers from 0 to {classes - 1}")
     count = integer(data["count"], "neighbours", 1, len(targets))
-    return Neighbours(targets, count, bool(data["weighted"]), classes)
+    return Neighbours(targets, count, bool(data["weighted"]), classes, real(data.get("least", 0), "least"))
 
 
 def _parts(data: Mapping[str, Any], depth: int) -> Parts:
@@ -315,7 +339,14 @@ class Method:
         if found.size != len(scores) * int(np.prod(self.shape)):
             raise MismatchError(f"results of shape {found.shape} for {len(scores)} rows of {self.shape}")
         shaped = found.reshape((len(scores), *self.shape))
-        return shaped if self.kind in ("str", "object") else shaped.astype(self.kind)
+        if self.kind in ("str", "object"):
+            return shaped
+        is_noisy = shaped.dtype.kind == "f" and not self.kind.startswith("float")
+        return (np.rint(shaped) if is_noisy else shaped).astype(self.kind)
+
+    def with_error(self, error: float) -> Method:
+        """The same method of scores with an error."""
+        return replace(self, steps=with_error(self.steps, error))
 
     def to_data(self) -> dict[str, Any]:
         """Data for JSON."""

@@ -25,6 +25,7 @@ from sklearn.ensemble import (
     StackingRegressor,
     VotingClassifier,
 )
+from sklearn.feature_selection import SelectKBest, f_regression
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, RationalQuadratic, WhiteKernel
 from sklearn.kernel_ridge import KernelRidge
@@ -243,6 +244,37 @@ def test_probabilities_of_large_scores_are_the_librarys() -> None:
     np.testing.assert_allclose(found, classifier.predict_proba(rows[:40]), rtol=0, atol=2.0**-7)
 
 
+def test_bits_that_are_told_are_those_of_the_rows() -> None:
+    """A feature that is constant in the training has weights of 10^9, for values which rows do not have."""
+    rows, targets, _ = DATA["iris"]
+    given = np.concatenate([rows, np.full((len(rows), 1), 3.0)], axis=1)
+    judge = GaussianNB().fit(given, targets)
+    plan = hm.compile(judge, calibrate=given, rows=4, **OPTIONS)
+    wanted = judge.predict_joint_log_proba(given)
+    error = np.abs(plan.local().predict_joint_log_proba(given) - wanted).max()
+    assert BITS - 1 <= plan.expected_bits() < -np.log2(error / np.abs(wanted).max()) + 3
+
+
+@pytest.mark.parametrize("bits", [6, 12])
+def test_small_sums_of_large_terms_have_their_bits(bits: int) -> None:
+    """Kernels of features far from 0 are of size 10^8, and scores of size 10."""
+    rng = np.random.default_rng(5)
+    rows = rng.normal(size=(44, 7)) + 100 * rng.normal(size=7)
+    targets = np.digitize((rows - rows.mean(axis=0)).sum(axis=1), [-1, 1])
+    judge = NuSVC(kernel="poly", degree=2, gamma="auto").fit(rows, targets)
+    plan = hm.compile(judge, calibrate=rows, rows=1, precision_bits=bits, security=None)
+    wanted, found = plan.scores(rows, exact=True), plan.local().scores(rows)
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=np.abs(wanted).max() * 2.0 ** (1 - bits))
+    assert plan.expected_bits() >= bits - 1
+
+
+def test_whole_features_are_rounded() -> None:
+    rows = np.random.default_rng(0).integers(-50, 50, (40, 4))
+    judge = SelectKBest(f_regression, k=2).fit(rows, rows[:, 0] + rows[:, 2])
+    found = hm.compile(judge, calibrate=rows, rows=8, **OPTIONS).local().transform(rows)
+    np.testing.assert_array_equal(found, judge.transform(rows), strict=True)
+
+
 def test_methods_are_those_of_the_estimator() -> None:
     model, rows, unseen = _fitted("linear, several classes")
     plan = hm.compile(model, calibrate=rows, rows=8, **OPTIONS)
@@ -281,6 +313,25 @@ def test_neighbours_of_double_rows(count: int) -> None:
     agree = plan.evaluate_clear(rows) == expected
     assert agree.all() if count < 3 else agree.mean() > 0.9
     assert (plan.evaluate_clear(unseen) == model.predict(unseen)).mean() > 0.9
+
+
+@pytest.mark.parametrize("bits", [8, 16])
+def test_inverses_of_distances_at_rows_of_the_training(bits: int) -> None:
+    """Rows that are equal count alone and alike, and noise makes their distances neither 0 nor equal."""
+    rng = np.random.default_rng(1)
+    rows = rng.normal(size=(40, 3)) * [1, 1, 100]
+    rows[20:30], targets = rows[:10], rng.normal(size=(40, 2))
+    near = rows[10:20] + rng.normal(size=(10, 3)) * [0.01, 0.01, 1]
+    judge = KNeighborsRegressor(5, weights="distance").fit(rows, targets)
+    near = near[np.diff(judge.kneighbors(near, 6)[0])[:, 4] > 1e-3]  # of equal ones either may count
+    plan = hm.compile(judge, calibrate=rows, rows=16, precision_bits=bits, security=None)
+    found, own = plan.local(), np.abs(targets).max()
+    np.testing.assert_allclose(found.predict(rows), judge.predict(rows), rtol=0, atol=1e-9)
+    np.testing.assert_allclose(found.predict(near), judge.predict(near), rtol=0, atol=own * 2.0**-7)
+    shares = KNeighborsClassifier(5, weights="distance").fit(rows, np.arange(40) % 3)
+    plan = hm.compile(shares, calibrate=rows * 1.01, rows=16, precision_bits=bits, security=None)
+    own = plan.local().predict_proba(rows)
+    np.testing.assert_allclose(own, shares.predict_proba(rows), rtol=0, atol=1e-9)
 
 
 def test_neighbours_of_double_rows_with_two_labels() -> None:

@@ -17,7 +17,7 @@ import hemera as hm
 from hemera import errors
 from hemera.errors import FormatError, MismatchError, ParameterError
 from hemera.inputs.fields import damaged
-from hemera.package.finishing import Apply, Columns, Label, Method, Neighbours, Parts, finished
+from hemera.package.finishing import Apply, Columns, Label, Method, Neighbours, Parts, finished, undecided
 from hemera.package.local_model import LocalModel
 from hemera.package.sharing import Sharing, Shown
 from hemera.package.specs import READINGS, Labels, class_numbers, read_as
@@ -90,7 +90,7 @@ def test_neighbours_are_as_scikit_learns(weighted: bool, count: int) -> None:
     classes = np.arange(12) % 3
     shares = Neighbours(classes[:, None].astype(float), count, weighted, 3)(distances)
     judge = KNeighborsClassifier(algorithm="brute", **options).fit(points, classes)
-    untied = ~Neighbours(np.arange(12.0)[:, None], count, weighted).tied(distances)
+    untied = ~Neighbours(np.arange(12.0)[:, None], count, weighted).tied(distances, 1e-6)
     assert untied.sum() >= 9
     np.testing.assert_allclose(found[untied], wanted[untied])
     np.testing.assert_allclose(shares[untied], judge.predict_proba(rows)[untied])
@@ -112,7 +112,10 @@ def test_neighbours_are_as_scikit_learns(weighted: bool, count: int) -> None:
 def test_neighbours_of_which_either_may_count(distances: list[float], count: int, tied: bool) -> None:
     for targets, expected in (([1, 2, 3], tied), ([5, 5, 5], False)):
         step = Neighbours(np.array(targets, float)[:, None], count, False)
-        assert step.tied(np.array([distances, [1, 5, 9]])).tolist() == [expected, False]
+        found = undecided(
+            (Parts("mean", ((0, 3, (step,)),), (1.0,)),), np.array([distances, [1, 5, 9]]), 5e-9
+        )
+        assert found.tolist() == [expected, False]
 
 
 def test_parts_are_joined_by_their_weights() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera.compiler.agreement import Agreement, agreement
-from hemera.compiler.compiled import Compiled, Made
+from hemera.compiler.compiled import Compiled
 from hemera.compiler.packaged import Local
 from hemera.inputs.arguments import Progress
 from hemera.package.encodings import Arrays, Table
@@ -77,8 +77,7 @@ class CompiledEstimator(Compiled):
         inner = plan.package
         interface = replace(inner.interface, encoding=table)
         outer = Package(interface, inner.program)
-        own = plan.made
-        super().__init__(Made(own.function, own.specs, replace(own.found, model=outer)))
+        super().__init__(replace(plan.made, found=replace(plan.made.found, model=outer)))
         encoding = inner.interface.encoding
         assert isinstance(encoding, Arrays)
         self._arrays = inner.with_encoding(replace(encoding, rows=table.rows))

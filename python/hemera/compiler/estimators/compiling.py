@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from hemera.arrays.array import Array
 from hemera.arrays.recorded import number_of
 from hemera.arrays.recorder import Recorder
 from hemera.compiler import compiling
+from hemera.compiler.compiled import Compiled
 from hemera.compiler.estimators.compiled import CompiledEstimator
 from hemera.compiler.estimators.features import Features
 from hemera.compiler.estimators.linear import of_arrays
@@ -22,12 +24,12 @@ from hemera.compiler.estimators.model import Model, refuse
 from hemera.compiler.estimators.reading import chain
 from hemera.compiler.estimators.refusals import refuse_type
 from hemera.compiler.specs import ArraySpec
-from hemera.errors import MismatchError, ParameterError
+from hemera.errors import MismatchError, ParameterError, PrecisionError
 from hemera.exporting.agreement import of_library, require_rows, thinned
 from hemera.exporting.estimators import SCALERS, Scaled, name_of, scaled_by, steps_of
 from hemera.exporting.linear import LinearModel
 from hemera.package.encodings import Arrays, Scaling, Table, chunked, column_ranges, finite_rows
-from hemera.package.finishing import Method, Neighbours
+from hemera.package.finishing import Method, undecided
 from hemera.parameters import Parameters
 
 Floats = NDArray[np.float64]
@@ -39,6 +41,8 @@ _MOST_ENTRIES = 1 << 20
 """The most entries of all linear maps: more rows at a time take long to compile."""
 _MOST_SAMPLES = 1 << 24
 """Products of samples with entries of one map."""
+_TRIES = 3
+"""The most plans for the bits that scores have."""
 _TRIED = 32
 """Samples of the program of one row."""
 _DRAWN = 512
@@ -50,6 +54,10 @@ _LARGEST_CHANGE = 2.0**-7
 _MOST_MORE = 32
 """Bits that scores have more than asked, at most, so that it does."""
 _TOLERANCE = 1e-5
+_ROUNDING = 1e-12
+"""The rounding of scores in double precision, as part of the largest."""
+_UNEXPECTED = 3.0
+"""Bits by which an error may be larger than is expected."""
 _TIES = 0.02
 """Part of the compared rows whose classes may differ, because they are near a tie."""
 
@@ -140,16 +148,18 @@ def compile_estimator(
     encrypted = client(taken)
     scores = np.asarray(program(client(few)), np.float64)
     methods = _compared(what, model, scores, few)
-    probabilities = [each for name, each in methods.items() if name.endswith("_proba")]
-    bits = max([precision_bits, *(_bits_for(each, scores, precision_bits) for each in probabilities)])
+    probable = [
+        (at, own) for at, own in methods.items() if at.endswith("_proba") and not _is_near(own, scores)
+    ]
+    bits = max([precision_bits, *(_bits_for(*each, scores, precision_bits) for each in probable)])
     if method is not None and method not in methods:
         known = ", ".join(methods)
         raise ParameterError(f"{type(what).__name__}: the method is one of {known}, not {method}")
-    plan = compiling.compile(
+    compiled = partial(
+        compiling.compile,
         program,
         ArraySpec((chosen, count), (0.0, 1.0) if client.thresholds else (-1.0, 1.0), "rows"),
         calibrate=chunked(encrypted, chosen),
-        precision_bits=bits,
         margin=margin,
         layout="slots",
         params=params,
@@ -161,9 +171,16 @@ def compile_estimator(
         name=name or type(what).__name__,
         description=description,
     )
+    plan = _precise(compiled, bits)
+    told = max(bits, plan.expected_bits() - _UNEXPECTED)
+    lacking = max(_bits_for(*each, scores, told) for each in methods.items()) - told
+    if lacking:
+        plan = _precise(compiled, bits + lacking)
     encoding = plan.package.interface.encoding
     assert isinstance(encoding, Arrays)
     (before,), (after, *watched), unwatched = encoding.inputs, encoding.outputs, encoding.unwatched
+    error = float(np.abs(scores).max(initial=0.0) * 2.0 ** -(told + lacking))
+    methods = {name: own.with_error(error) for name, own in methods.items()}
     table = Table(client.scaling, client.thresholds, before, after, methods, tuple(watched), unwatched)
     return CompiledEstimator(plan, table if method is None else table.first(method))
 
@@ -254,19 +271,45 @@ def _rows_and_samples(program: Callable[[Any], Any], few: Floats, rows: int | No
     return 1 << (max(1, room).bit_length() - 1), samples
 
 
-def _bits_for(method: Method, scores: Floats, asked: float) -> float:
-    """Bits of scores with which a method's probabilities are right: those of scores of 10^8, as joint
-    logarithms of features that are nearly constant, depend on the last bits of these. Votes may differ where
-    scores are near a tie."""
-    if [step for step in method.steps if isinstance(step, Neighbours)]:
+def _precise(compiled: Callable[..., Compiled], bits: float) -> Compiled:
+    """The plan whose scores have these bits: small sums of large terms take more than were asked for.
+    PrecisionError where that does not help."""
+    more = 0.0
+    for _ in range(_TRIES):
+        plan = compiled(precision_bits=bits + more)
+        had = plan.expected_bits()
+        if had >= bits - 1:  # of a few draws
+            return plan
+        more += bits - had
+    raise PrecisionError(
+        f"scores would have {had:.1f} of the {bits:g} bits that were asked for. Ask for fewer "
+        "(precision_bits=), or scale the features first, as by a StandardScaler"
+    )
+
+
+def _is_near(method: Method, scores: Floats) -> bool:
+    """Whether results are of the nearest neighbours."""
+    return bool(undecided(method.steps, scores, np.inf).any())
+
+
+def _bits_for(name: str, method: Method, scores: Floats, asked: float) -> float:
+    """Bits of scores with which a method's numbers are right. Those of scores of 10^8, as joint logarithms of
+    features that are nearly constant, depend on the last bits of these, and inverses of distances on those of
+    small ones. Votes may differ where scores are near a tie."""
+    if np.dtype(method.kind).kind != "f" or name == "decision_function":
         return asked
-    signs = np.random.default_rng(0).choice([-1.0, 1.0], scores.shape)
-    largest, wanted = np.abs(scores).max(initial=0.0), method(scores)
-    known = np.isfinite(wanted)
-    room = _LARGEST_CHANGE * max(1.0, float(np.abs(wanted[known]).max(initial=0.0)))
+    near, largest = scores - scores.min(axis=1, keepdims=True), np.abs(scores).max(initial=0.0)
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], (2 * len(scores), scores.shape[1]))
+    if _is_near(method, scores):  # which neighbours are near remains
+        signs = np.where(np.concatenate([near, near]) == 0, -1.0, 1.0)
     for more in range(0, _MOST_MORE + 1, 4):
-        changed = np.abs(method(scores + signs * (largest * 2.0 ** -(asked + more))) - wanted)[known]
-        if changed.max(initial=0.0) <= room:
+        error = float(largest * 2.0 ** -(asked + more))
+        given = np.concatenate([scores, near + 2 * error])
+        wanted, found = method(given), method.with_error(error)(given + signs * error)
+        known = np.isfinite(wanted)
+        size = float(np.abs(wanted[known]).max(initial=0.0))
+        room = _LARGEST_CHANGE * (max(1.0, size) if name.endswith("_proba") else size)
+        if np.abs(found - wanted)[known].max(initial=0.0) <= room:
             break
     return asked + more
 
@@ -276,16 +319,15 @@ def _bits_for(method: Method, scores: Floats, asked: float) -> float:
 
 def _compared(what: Any, model: Model, scores: Floats, rows: Any) -> dict[str, Method]:
     """The methods, with types and shapes of the library's results. MismatchError where results differ."""
-    found = {}
+    found, rounding = {}, float(_ROUNDING * np.abs(scores).max(initial=0.0))
     for name, steps in model.methods.items():
         if not hasattr(what, name):
             continue
         expected = of_library(what, name, rows)
         kind = {"U": "str", "O": "object"}.get(expected.dtype.kind, expected.dtype.name)
-        method = Method(steps, kind, expected.shape[1:])
+        method = Method(steps, kind, expected.shape[1:]).with_error(rounding)
         own = method(scores)
-        votes = [step for step in steps if isinstance(step, Neighbours)]
-        told = ~votes[0].tied(scores) if votes else np.ones(len(own), np.bool_)
+        told = ~undecided(steps, scores, rounding)
         own, expected, is_real = own[told], expected[told], expected.dtype.kind == "f"
         good = own == expected
         if is_real:
