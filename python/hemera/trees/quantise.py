@@ -191,20 +191,30 @@ class IntegerEnsemble(Ensemble):
         return super().scores(np.where(rows == OWN_PLANE, np.nan, rows))
 
 
+_FINEST = 62
+"""The bits of the finest steps of leaves."""
+
+
 def quantise(model: Ensemble, quantiser: Quantiser, plain_bits: int = 20) -> IntegerEnsemble:
     """The model in integers, with scores below 2^(plain_bits - 2). Leaves are rounded to the finest steps 1 /
-    2^s that keep this bound. A score of T trees is then off by at most (T + 1) / 2^(s + 1).
+    2^s that keep this bound, s to 62. A score of T trees is then off by at most (T + 1) / 2^(s + 1).
 
     Raises:
         MismatchError: if the quantiser has other features.
         ParameterError: if a threshold lies inside of a bin, if missing values have other bins than the
-            model's, or if leaves are too large for any step below 1.
+            model's, or if leaves are too large for any step below 1, or too small for these.
     """
     quantiser.require_features_of(model)
     splits = quantiser.splits(model)
     missing = _missing(model, quantiser, splits)
     largest = (1 << (plain_bits - 2)) - 1
-    for bits in range(plain_bits, -1, -1):
+    reach = bound(model.leaves, model.base)
+    if 0 < reach < 2.0 ** (plain_bits - _FINEST - 4):
+        raise ParameterError(
+            f"the model's scores are below {reach:.2g}, too small for steps of 2^-{_FINEST}; train it "
+            "on targets in another unit"
+        )
+    for bits in range(max(0, min(_FINEST, plain_bits - math.frexp(reach)[1])), -1, -1):
         leaves, base = np.rint(model.leaves * 2.0**bits), np.rint(model.base * 2.0**bits)
         if bound(leaves, base) <= largest:
             return IntegerEnsemble(
@@ -220,7 +230,7 @@ def quantise(model: Ensemble, quantiser: Quantiser, plain_bits: int = 20) -> Int
                 quantiser=quantiser,
             )
     raise ParameterError(
-        f"the model's scores reach {bound(leaves, base):.0f}, too large for a plaintext modulus of "
+        f"the model's scores reach {reach:.0f}, too large for a plaintext modulus of "
         f"{plain_bits} bits; take parameters='auto' (--parameters auto), which have as many as the model "
         "needs"
     )

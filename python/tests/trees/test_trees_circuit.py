@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.ensemble import GradientBoostingRegressor
 
 import hemera as hm
 from hemera.errors import MismatchError, ParameterError
-from hemera.trees import Ensemble, Quantiser, predicted
+from hemera.trees import Ensemble, Quantiser, predicted, read_model
 from hemera.trees.ensemble import Node, random_ensemble
 from hemera.trees.layout import Layout
 from hemera.trees.packed import packed_scores
@@ -126,6 +127,20 @@ def test_a_modulus_holds_scores_in_fine_steps(largest: int, fraction: float) -> 
     bits = params.plain_modulus.bit_length()
     assert quantise(model, quantiser, bits).scale >= (256 if fraction else 1)
     assert (bits == 20) == (largest * (256 if fraction else 1) < 2**18)
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-6, 1e-13])
+def test_values_have_their_bits_in_any_unit(unit: float) -> None:
+    rows = np.random.default_rng(0).normal(size=(60, 2))
+    judge = GradientBoostingRegressor(n_estimators=5, max_depth=2).fit(rows, unit * rows.sum(axis=1))
+    wanted, trees = judge.predict(rows), read_model(judge)
+    bins = Quantiser.of_model(trees)
+    integers = quantise(trees, bins)
+    found = integers.scores(bins.bins(rows))[:, 0] / integers.scale
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=2.0**-13 * np.abs(wanted).max())
+    judge.fit(rows, 1e-15 * rows.sum(axis=1))
+    with pytest.raises(ParameterError, match="train it on targets in another unit"):
+        quantise(read_model(judge), bins)
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3])
