@@ -212,17 +212,23 @@ class Program:
                 of its operation; inputs have none.
             clip: whether what functions take is brought into their intervals; else a RangeError.
         """
-        values: list[Array] = [np.asarray(x, object if modulus else None) for x in inputs]
+        values = [np.asarray(np.asarray(x) % modulus, np.int64) if modulus else np.asarray(x) for x in inputs]
         if changed is not None:
             values = [changed(number, x, ()) for number, x in enumerate(values)]
         for node in self.nodes:
             xs = self._aligned_clear([values[at] for at in node.operands], node.operands)
             if clip:
                 xs = node.operation.clipped(xs)
-            result = node.operation.clear_of_batch(len(self.forms[node.operands[0]].shape), *xs)
+            first = self.forms[node.operands[0]]
+            if modulus:  # Python's integers where words are too short: what wraps on the way is right again
+                bound = node.operation.clear_bound(modulus - 1, len(xs), first.slots)
+                xs = xs if bound is not None and bound < 1 << 63 else [x.astype(object) for x in xs]
+            result = node.operation.clear_of_batch(len(first.shape), *xs)
             if changed is not None:
                 result = changed(len(values), result, xs)
-            values.append(result % modulus if modulus else result)
+            if modulus and not node.operation.moves:
+                result = np.asarray(result % modulus, np.int64)
+            values.append(result)
         found = [values[at] for at in self.outputs]
         if not modulus:
             return found

@@ -14,7 +14,7 @@ import math
 import struct
 from collections.abc import Sequence
 from decimal import Decimal, localcontext
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -56,24 +56,20 @@ def random_words(seed: bytes, k: int, j: int, purpose: int, n: int) -> NDArray[n
     state[4:12] = np.frombuffer(seed, "<u4")[:, None]
     state[12] = np.arange(blocks)
     state[13:] = np.array([k, j, purpose], np.uint32)[:, None]
-    x = state.copy()
+    a, b, c, d = state.copy().reshape(4, 4, blocks)  # four quarter rounds at once, of columns or diagonals
 
-    def turn(a: int, b: int, by: int) -> None:
-        x[a] ^= x[b]
-        x[a] = (x[a] << np.uint32(by)) | (x[a] >> np.uint32(32 - by))
+    def turned(x: NDArray[np.uint32], by: int) -> NDArray[np.uint32]:
+        return (x << np.uint32(by)) | (x >> np.uint32(32 - by))
 
-    for _ in range(10):
-        for a, b, c, d in [(i, 4 + i, 8 + i, 12 + i) for i in range(4)] + [
-            (i, 4 + (i + 1) % 4, 8 + (i + 2) % 4, 12 + (i + 3) % 4) for i in range(4)
-        ]:
-            x[a] += x[b]
-            turn(d, a, 16)
-            x[c] += x[d]
-            turn(b, c, 12)
-            x[a] += x[b]
-            turn(d, a, 8)
-            x[c] += x[d]
-            turn(b, c, 7)
+    for half in range(20):
+        for left, right in ((16, 12), (8, 7)):
+            a = a + b
+            d = turned(d ^ a, left)
+            c = c + d
+            b = turned(b ^ c, right)
+        sign = 1 if half % 2 else -1
+        b, c, d = (np.roll(x, sign * by, axis=0) for x, by in ((b, 1), (c, 2), (d, 3)))
+    x = np.concatenate([a, b, c, d])
     return (x + state).T.copy().view("<u8").reshape(n, 2)
 
 
@@ -82,13 +78,17 @@ def ternary(seed: bytes, n: int) -> Integers:
     return np.array([(3 * int(r) >> 64) - 1 for r in low], object)
 
 
+@lru_cache(maxsize=256)
+def _uniform(seed: bytes, k: int, j: int, q: int, n: int) -> Integers:
+    r = random_words(seed, k, j, UNIFORM, n).astype(object)
+    row: Integers = (r[:, 0] + (r[:, 1] << 64)) % q
+    row.flags.writeable = False
+    return row
+
+
 def uniform(seed: bytes, k: int, primes: Sequence[int], n: int) -> list[Integers]:
     """In evaluation form, for each prime."""
-    rows = []
-    for j, q in enumerate(primes):
-        r = random_words(seed, k, j, UNIFORM, n).astype(object)
-        rows.append((r[:, 0] + (r[:, 1] << 64)) % q)
-    return rows
+    return [_uniform(seed, k, j, q, n) for j, q in enumerate(primes)]
 
 
 @cache
@@ -130,34 +130,36 @@ def wide_gaussian(seed: bytes, n: int, sigma: float) -> Integers:
     raise AssertionError
 
 
+@cache
+def _root(q: int, n: int) -> int:
+    """The smallest primitive 2N-th root of unity."""
+    some = next(r for g in range(2, 100) if pow(r := pow(g, (q - 1) // (2 * n), q), n, q) == q - 1)
+    return min(pow(some, e, q) for e in range(1, 2 * n, 2))
+
+
+@lru_cache(maxsize=64)
+def _powers(root: int, q: int, n: int) -> Integers:
+    return np.array(list(itertools.accumulate([1] + [root] * (n - 1), lambda a, b: a * b % q)), object)
+
+
 class Ring:
     """Z_Q[X]/(X^N + 1), Q the product of two primes, by number-theoretic transforms."""
 
     def __init__(self, n: int, primes: Sequence[int]) -> None:
         self.n, self.primes, self.modulus = n, list(primes), math.prod(primes)
         self.order = [int(format(i, f"0{n.bit_length() - 1}b")[::-1], 2) for i in range(n)]
-        self.roots = [self._root(q) for q in primes]
-
-    def _root(self, q: int) -> int:
-        """The smallest primitive 2N-th root of unity."""
-        some = next(
-            r for g in range(2, 100) if pow(r := pow(g, (q - 1) // (2 * self.n), q), self.n, q) == q - 1
-        )
-        return min(pow(some, e, q) for e in range(1, 2 * self.n, 2))
-
-    def _cyclic(self, x: Integers, w: int, q: int) -> Integers:
-        if len(x) == 1:
-            return x
-        even, odd = self._cyclic(x[::2], w * w % q, q), self._cyclic(x[1::2], w * w % q, q)
-        powers = np.array(
-            list(itertools.accumulate([1] + [w] * (len(odd) - 1), lambda a, b: a * b % q)), object
-        )
-        return np.concatenate([(even + powers * odd) % q, (even - powers * odd) % q])
+        self.roots = [_root(q, n) for q in primes]
 
     def _powers(self, root: int, q: int) -> Integers:
-        return np.array(
-            list(itertools.accumulate([1] + [root] * (self.n - 1), lambda a, b: a * b % q)), object
-        )
+        return _powers(root, q, self.n)
+
+    def _cyclic(self, x: Integers, w: int, q: int) -> Integers:
+        """Entry i: the value at w^i."""
+        y = x[self.order][:, None]  # [polynomials, values of each]
+        while (size := y.shape[1]) < self.n:
+            odd = y[1::2] * self._powers(w, q)[: self.n // 2 : self.n // 2 // size] % q
+            y = np.concatenate([y[::2] + odd, y[::2] - odd], axis=1) % q
+        return y[0]
 
     def values(self, x: Integers) -> list[Integers]:
         """Entry i: the value at root^(2 rev(i) + 1)."""
@@ -201,13 +203,16 @@ def rounded(x: Integers, dropped: int) -> Integers:
 
 
 def packed(values: Sequence[int], bits: int) -> bytes:
-    total = sum(int(v) << (bits * i) for i, v in enumerate(values))
-    return total.to_bytes((bits * len(values) + 7) // 8, "little")
+    """Little-endian; eight values fill whole bytes."""
+    groups = [values[first : first + 8] for first in range(0, len(values), 8)]
+    numbers = [sum(int(v) << (bits * i) for i, v in enumerate(group)) for group in groups]
+    sizes = [(bits * len(group) + 7) // 8 for group in groups]
+    return b"".join(number.to_bytes(size, "little") for number, size in zip(numbers, sizes, strict=True))
 
 
 def unpacked(data: bytes, bits: int, count: int) -> Integers:
-    total = int.from_bytes(data, "little")
-    return np.array([total >> (bits * i) & ((1 << bits) - 1) for i in range(count)], object)
+    numbers = [int.from_bytes(data[first : first + bits], "little") for first in range(0, len(data), bits)]
+    return np.array([numbers[i // 8] >> (bits * (i % 8)) & ((1 << bits) - 1) for i in range(count)], object)
 
 
 def digest(version: int, head: bytes, values: bytes, bits: int) -> bytes:

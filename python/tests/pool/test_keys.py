@@ -1,13 +1,20 @@
-"""Keys of a pool: evaluation keys are copied once, secret keys where it is asked for."""
+"""Keys of a pool: which members copy them, where secret keys live, and every method with a key."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pytest
+from numpy.typing import NDArray
 
 import hemera as hm
+from hemera.circuits import LinearTransform
+from hemera.errors import MismatchError
 
+from ..conftest import make_params
 from ..refusals import raises
 from .setting import Setting, make, same
 
@@ -74,3 +81,157 @@ def test_the_client_s_side_in_one_context_s_words(any_scheme: Setting) -> None:
     same(pool.load(bytes(x)), one)
     raises(hm.errors.DeviceError, "one GPU", pool.decrypt_on_device, x, sk)
     raises(hm.errors.DeviceError, "one GPU", pool.decode_on_device, pool.encode(a))
+
+
+@pytest.fixture
+def setting() -> Iterator[Setting]:
+    found = make("ckks", 3)
+    with found.pool:
+        yield found
+
+
+def switching_bytes(keys: hm.Keys) -> int:
+    return keys.memory_bytes - keys.public_only().memory_bytes
+
+
+def one_key(setting: Setting) -> int:
+    """The bytes of a key of a rotation."""
+    pool = setting.pool
+    return switching_bytes(pool.generate_keys(setting.sk, relinearization=False, rotations=[1]))
+
+
+def test_members_copy_a_key_at_its_first_use(setting: Setting) -> None:
+    keys, pool = setting.ev.keys, setting.pool
+    of_members = [ev.keys for ev in setting.ev.evaluators]
+    assert of_members[0] is keys
+    assert [switching_bytes(each) for each in of_members[1:]] == [0, 0]
+    used = [context.memory_used for context in pool.contexts]
+    two, whole = setting.pair(setting.values(2))  # on the first two members
+    same(two.rotate(1), whole.rotate(1))
+    each = one_key(setting)
+    assert [switching_bytes(keys) for keys in of_members[1:]] == [each, 0]
+    same(two.rotate(1), whole.rotate(1))
+    assert [switching_bytes(keys) for keys in of_members[1:]] == [each, 0]
+    same(two * two, whole * whole)
+    assert [switching_bytes(keys) for keys in of_members[1:]] == [2 * each, 0]
+    # The last member has made nothing.
+    assert pool.contexts[2].memory_used == used[2]
+    # A second evaluator has the same copies, and copies of the whole are whole.
+    again = pool.bind(keys)
+    same(again.bind(two).rotate(1), whole.rotate(1))
+    assert again.evaluators[1].keys is of_members[1]
+    assert switching_bytes(of_members[1]) == 2 * each
+    assert bytes(of_members[2]) == bytes(keys)
+    assert of_members[1].galois_elements == keys.galois_elements
+    apart = hm.Context(pool.params, "cpu", threads=1)
+    assert of_members[2].to(apart).memory_bytes == keys.memory_bytes
+
+
+def test_unions_and_missing_keys_are_those_of_the_whole(setting: Setting) -> None:
+    pool = setting.pool
+    more = pool.generate_keys(setting.sk, public_key=False, relinearization=False, rotations=[5])
+    x, whole = setting.pair(setting.values(3))
+    both = pool.bind(setting.ev.keys | more)
+    own = pool.contexts[0].bind(setting.ev.keys | more)
+    for steps in (1, 5):
+        same(both.bind(x).rotate(steps), own.bind(whole).rotate(steps))
+    bare = pool.bind(pool.generate_keys(setting.sk, relinearization=False))
+    with pytest.raises(hm.errors.MissingKeyError, match="relinearization key"):
+        bare.bind(x) * bare.bind(x)
+
+
+@pytest.mark.parametrize(("members", "giants"), [(2, [2]), (3, [1, 1])])
+def test_a_shared_transform_has_the_keys_of_its_giant_steps(members: int, giants: list[int]) -> None:
+    """16 diagonals in steps of 4: three keys for baby steps, and one for each giant step but the first."""
+    params = make_params("ckks")
+    matrix = np.random.default_rng(3).uniform(-1, 1, (16, 16))
+    plan = LinearTransform(matrix, params, baby_steps=4)
+    with hm.Pool(params, ["cpu"] * 4, threads=1) as pool:
+        sk = pool.generate_secret_key()
+        keys = pool.generate_keys(sk, relinearization=False, plan=plan)
+        ev = pool.bind(keys)
+        values = np.random.default_rng(4).uniform(-1, 1, 16)
+        x = ev.bind(ev.evaluators[0].encrypt(values))
+        y = pool.circuit(plan, members=members)(x)
+        assert bytes(y) == bytes(plan(x))
+        np.testing.assert_allclose(pool.decrypt(y, sk), matrix @ values, atol=2**-18)
+        each = switching_bytes(keys) / len(keys.galois_elements)
+        found = [switching_bytes(own.keys) / each for own in ev.evaluators]
+        assert len(keys.galois_elements) == 6
+        assert found[1:] == [*(3 + own for own in giants), *[0] * (4 - members)]
+
+
+HOMES = [(count, homes) for count in (1, 2, 3) for homes in ([], *([at] for at in range(count)))]
+HOMES += [(2, [1, 0]), (3, [0, 2]), (3, [2, 0]), (3, [1, 0]), (3, [1, 2, 0]), (3, [0, 1, 2])]
+"""The number of members, and which have the secret key, the first one its own."""
+SLOTS = 8
+
+
+def shared(pool: hm.Pool, x: hm.Ciphertext, sk: hm.SecretKey) -> Any:
+    bound = {"noise_bound": 2.0**-60} if pool.params.scheme == "ckks" else {}
+    return pool.decrypt_for_sharing(x, sk, **bound)
+
+
+def moved(pool: hm.Pool, x: hm.Ciphertext, sk: hm.SecretKey) -> Any:
+    """To the same secret key, so that it stays where it is."""
+    return pool.decrypt(pool._keyless.reencrypt(x, pool.generate_switching_key(sk, sk)), sk)
+
+
+CALLS: dict[str, Callable[[hm.Pool, hm.Ciphertext, hm.SecretKey, NDArray[Any]], Any]] = {
+    "decrypt": lambda pool, x, sk, _: pool.decrypt(x, sk),
+    "decrypt a row": lambda pool, x, sk, a: np.stack([pool.decrypt(x[at], sk) for at in range(len(a))]),
+    "decrypt to an array": lambda pool, x, sk, a: pool.decrypt(x, sk, out=np.empty_like(a)),
+    "decrypt with masks": lambda pool, x, sk, _: pool.decrypt(x, sk, errors="mask").filled(),
+    "decrypt to share": lambda pool, x, sk, _: shared(pool, x, sk),
+    "encrypt": lambda pool, _, sk, a: pool.decrypt(pool.encrypt(a, sk), sk),
+    "encrypt a plaintext": lambda pool, _, sk, a: pool.decrypt(pool.encrypt(pool.encode(a), sk), sk),
+    "encrypt by other keys": lambda pool, _, sk, a: pool.decrypt(pool.encrypt(a, pool.generate_keys(sk)), sk),
+    "bind": lambda pool, x, sk, _: pool.decrypt(
+        pool.bind(pool.generate_keys(sk, rotations=[1, -1])).bind(x).rotate(1).rotate(-1), sk
+    ),
+    "switch": lambda pool, x, sk, _: moved(pool, x, sk),
+    "product": lambda pool, x, sk, a: pool.decrypt(pool.bind(pool.generate_keys(sk)).bind(x) * a, sk),
+}
+
+
+@pytest.mark.parametrize("scheme", ["ckks", "bfv", "bgv"])
+@pytest.mark.parametrize(("count", "homes"), HOMES, ids=str)
+def test_a_secret_key_is_used_where_it_is_and_goes_nowhere(
+    monkeypatch: pytest.MonkeyPatch, scheme: str, count: int, homes: list[int]
+) -> None:
+    random = np.random.default_rng(count)
+    a = random.uniform(-1, 1, (4, SLOTS)) if scheme == "ckks" else random.integers(-9, 9, (4, SLOTS))
+    with hm.Pool(make_params(scheme), ["cpu"] * count, threads=1) as pool:
+        contexts = [pool.contexts[at] for at in homes]
+        own = contexts[0] if homes else hm.Context(pool.params, "cpu", threads=1)
+        sk = own.generate_secret_key()
+        sk._copies.extend(sk.to(context) for context in contexts[1:])
+        x = pool.bind(pool.load(bytes(own.generate_keys(sk)))).encrypt(a)
+        copy_of, decrypt = hm.Context._copy_of, hm.Context.decrypt
+        decrypting: set[hm.Context] = set()
+
+        def copied(context: hm.Context, stored: Any) -> Any:
+            assert not isinstance(stored, hm.SecretKey), "a secret key reached a member that was not told"
+            return copy_of(context, stored)
+
+        def decrypted(context: hm.Context, *args: Any, **options: Any) -> Any:
+            decrypting.add(context)
+            return decrypt(context, *args, **options)
+
+        monkeypatch.setattr(hm.Context, "_copy_of", copied)
+        monkeypatch.setattr(hm.Context, "decrypt", decrypted)
+        for name, call in CALLS.items():
+            decrypting.clear()
+            if not homes:
+                raises(MismatchError, "no member", call, pool, x, sk, a)
+                continue
+            found, expected = call(pool, x, sk, a), a * a if name == "product" else a
+            np.testing.assert_allclose(found, expected, atol=0 if scheme != "ckks" else 1e-3, err_msg=name)
+            if name == "decrypt":  # each member its part, where all may
+                assert decrypting == (set(pool.contexts) if len(homes) == count else {own})
+        if scheme != "ckks" and homes:
+            assert pool.noise_budget(x, sk) == own.noise_budget(x.to(own), sk)
+        monkeypatch.undo()
+        if homes:  # told to, all have it
+            assert {pool.replicate(sk).to(context).context for context in pool.contexts} == set(pool.contexts)
+            assert len(sk._copies) == count - 1

@@ -1,4 +1,4 @@
-"""Arrays that functions on members return, put together: what NumPy's concatenation of the parts is."""
+"""Results of members: joined on any axis of a grid, with the bits of one context."""
 
 from __future__ import annotations
 
@@ -11,6 +11,13 @@ import pytest
 from numpy.typing import NDArray
 
 import hemera as hm
+from hemera.circuits import TransformGrid
+from hemera.pool import LinkTimes, Step
+from hemera.pool import circuits as pool_circuits
+from hemera.pool.circuits import PoolGrid
+from hemera.pool.cuts import grid_step
+from hemera.pool.parts import PoolCiphertext
+from hemera.times import DeviceTimes
 
 from ..conftest import make_params
 from ..refusals import raises
@@ -125,3 +132,127 @@ def test_two_calls_do_not_share_their_results(pool: hm.Pool) -> None:
     np.testing.assert_array_equal(first, ROWS + 1)
     np.testing.assert_array_equal(second, ROWS + 2)
     assert not np.shares_memory(first, second)
+
+
+SLOTS = 16
+RANDOM = np.random.default_rng(6)
+MATRICES = [RANDOM.uniform(-1, 1, (SLOTS, SLOTS)) for _ in range(3)]
+
+
+def diagonals(matrix: np.ndarray) -> dict[int, np.ndarray]:
+    """Diagonal d holds the entries (k, k + d)."""
+    rows = np.arange(SLOTS)
+    return {number: matrix[rows, (rows + number) % SLOTS] for number in range(SLOTS)}
+
+
+class Setting:
+    """Three rows over two vectors, on a pool of four members."""
+
+    def __init__(self) -> None:
+        a, b, c = MATRICES
+        self.params = make_params("ckks")
+        blocks = [[diagonals(a), {0: 0.5}], [diagonals(b), None], [None, diagonals(c)]]
+        self.plan = TransformGrid(blocks, self.params, slots=SLOTS)
+        self.pool = hm.Pool(self.params, ["cpu"] * 4, threads=1)
+        self.sk = self.pool.generate_secret_key()
+        self.ev = self.pool.bind(self.pool.generate_keys(self.sk, plan=self.plan))
+        self.values = RANDOM.uniform(-1, 1, (2, SLOTS))
+        x, y = self.values
+        self.expected = [a @ x + 0.5 * y, b @ x, c @ y]
+
+    def encrypted(self, *homes: int) -> list[PoolCiphertext]:
+        """The vectors, each on one member."""
+        return [
+            self.ev.bind(self.ev.evaluators[member].encrypt(values, largest=1.0))
+            for member, values in zip(homes, self.values, strict=True)
+        ]
+
+
+@pytest.fixture(scope="module")
+def setting() -> Iterator[Setting]:
+    found = Setting()
+    yield found
+    found.pool.close()
+
+
+@pytest.mark.parametrize("members", [1, 2, 3, 4])
+@pytest.mark.parametrize("homes", [(0, 0), (3, 1)])
+def test_rows_have_the_bits_of_one_context(setting: Setting, members: int, homes: tuple[int, int]) -> None:
+    circuit = setting.pool.circuit(setting.plan, members=members)
+    assert isinstance(circuit, PoolGrid)
+    assert (circuit.plan, circuit.cut, circuit.members) == (setting.plan, None, min(members, 3))
+    vectors = setting.encrypted(*homes)
+    one = setting.plan(*(x.to(setting.pool.contexts[0]).to(setting.ev.evaluators[0]) for x in vectors))
+    found = circuit(*vectors)
+    assert len(found) == 3
+    for y, alone, expected in zip(found, one, setting.expected, strict=True):
+        assert isinstance(y, PoolCiphertext)
+        assert y.members == [0]
+        assert bytes(y) == bytes(alone)
+        assert y.largest == alone.largest
+        np.testing.assert_allclose(setting.pool.decrypt(y, setting.sk), expected, atol=2**-18)
+
+
+def test_batches_in_parts_are_multiplied_where_they_are(setting: Setting) -> None:
+    rows = RANDOM.uniform(-1, 1, (2, 5, SLOTS))
+    x, y = (setting.ev.encrypt(each) for each in rows)
+    found = setting.pool.circuit(setting.plan, members=2)(x, y)
+    assert found[0].members == x.members == [0, 1, 2, 3]
+    np.testing.assert_allclose(
+        setting.pool.decrypt(found[1], setting.sk), rows[0] @ MATRICES[1].T, atol=2**-18
+    )
+
+
+def test_members_keep_the_plaintexts_of_their_rows(setting: Setting) -> None:
+    before = [context.memory_used for context in setting.pool.contexts]
+    circuit = setting.pool.circuit(setting.plan, members=3)
+    used = [context.memory_used - was for context, was in zip(setting.pool.contexts, before, strict=True)]
+    # 17, 16 and 16 diagonals; the one number takes less.
+    assert used[1] == used[2]
+    assert used[1] < used[0] < 1.1 * used[1]
+    assert used[3] == 0
+    del circuit
+
+
+def test_what_does_not_fit_is_named(setting: Setting) -> None:
+    circuit = setting.pool.circuit(setting.plan, members=2)
+    x, y = setting.encrypted(0, 0)
+    raises(hm.errors.MismatchError, "takes 2 vectors, not 1", circuit, x)
+    raises(hm.errors.MismatchError, "none came", circuit)
+    raises(TypeError, "ciphertext of the pool, not Ciphertext", circuit, x, y.parts[0])
+    raises(hm.errors.LevelError, "", circuit, x, setting.ev.at_level(y, 0))
+    keyless = setting.pool.bind(setting.pool.generate_keys(setting.sk))
+    raises(hm.errors.MissingKeyError, "rotation", circuit, keyless.bind(x), keyless.bind(y))
+    raises(hm.errors.ParameterError, "no magnitude", setting.pool.circuit, setting.plan, magnitude=2.0)
+    with pytest.raises(hm.errors.ParameterError, match="5 members of a pool that has 4"):
+        setting.pool.circuit(setting.plan, members=5)
+    with pytest.raises(TypeError, match="a LinearTransform, a TransformGrid or a Bootstrap"):
+        setting.pool.circuit(hm.circuits.sigmoid((-1, 1)))  # type: ignore[call-overload]
+    assert bytes(circuit(x, y)[2]) == bytes(setting.plan(x, y)[2])
+
+
+def test_steps_bring_results_together() -> None:
+    links = LinkTimes(1e6, 0.5)
+    # Half of 2 MB is on the first of two members, and a quarter on the first of four.
+    assert links.gather(2 * 10**6, 2) == 1.5
+    assert links.gather(2 * 10**6, 4) == 2.0
+    assert links.gather(2 * 10**6, 1) == links.gather(0, 3) == 0
+    step = Step("rows", {1: 4.0, 2: 2.0}, result_bytes=2 * 10**6, ends_on_one=True)
+    assert (step.time(1, links), step.time(2, links)) == (4.0, 3.5)
+
+
+def test_the_cut_of_a_grid_is_counted(setting: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
+    times = DeviceTimes.find("cpu-avx512-16")
+    step = grid_step(setting.plan, times, 4)
+    assert list(step.seconds) == [1, 2, 3]
+    # The first member of two has two of the three rows.
+    assert step.seconds[1] > step.seconds[2] >= step.seconds[3]
+    assert step.input_bytes > 0
+    assert step.result_bytes > 0
+    monkeypatch.setattr(pool_circuits, "device_name", lambda _: "cpu-avx512-16")
+    slow, fast = (
+        setting.pool.circuit(setting.plan, links=links) for links in (LinkTimes(1.0, 1.0), LinkTimes(1e15, 0))
+    )
+    assert (slow.members, fast.members) == (1, 3)
+    assert fast.cut is not None
+    assert fast.cut.seconds < fast.cut.alone

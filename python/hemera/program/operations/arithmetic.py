@@ -25,6 +25,9 @@ class _Sum(SlotBySlot):
     def bounded(self, at: Bounds, *xs: Bounded) -> Bounded:
         return Bounded(sum(x.largest for x in xs), sum(x.error for x in xs))
 
+    def clear_bound(self, largest: int, operands: int, slots: int) -> int:
+        return operands * largest
+
 
 class Add(_Sum):
     name = calls = "add"
@@ -132,6 +135,10 @@ class _Plain(SlotBySlot):
         if self.linear:
             return at.scaled(xs[0], most)
         return Bounded(xs[0].largest + most, xs[0].error + at.encoded)
+
+    def clear_bound(self, largest: int, operands: int, slots: int) -> int:
+        most = max(abs(int(self.plain.min())), abs(int(self.plain.max())))
+        return most * largest if self.linear else most + largest
 
 
 @dataclass(frozen=True)
@@ -279,6 +286,9 @@ class DotArrays(Product):
 
     def run(self, at: Running, *xs: Ciphertext) -> Ciphertext:
         return at.ev.dot(xs, [each.for_operand(at.ev, x) for each, x in zip(at.plan, xs, strict=True)])
+
+    def clear_bound(self, largest: int, operands: int, slots: int) -> int:
+        return sum(abs(int(end)) * largest for x in self.values for end in (x.min(), x.max()))
 
     def clear(self, *xs: Array) -> Array:
         pairs = zip(xs, self.values, strict=True)

@@ -78,6 +78,8 @@ class Operation(ABC):
     """Whether it adds errors that count, with CKKS."""
     timed_by: ClassVar[tuple[str, ...]] = ("depth",)
     """All that times depend on besides the operands' forms: most are asked for with other values."""
+    moves: ClassVar[bool] = False
+    """Whether all values of the result are values of the operands."""
     relinearizes: ClassVar[bool] = False
     """Whether it takes the key of products."""
     conjugates: ClassVar[bool] = False
@@ -198,6 +200,10 @@ class Operation(ABC):
         """`clear`, where a request has `axes` axes of the first value's."""
         return self.clear(*xs)
 
+    def clear_bound(self, largest: int, operands: int, slots: int) -> int | None:
+        """The largest absolute value of `clear`'s result, for integers up to `largest`; None: unknown."""
+        return largest if self.moves else None
+
     def clipped(self, xs: list[Array]) -> list[Array]:
         """Values in the clear, brought into what the operation is for."""
         return xs
@@ -268,6 +274,9 @@ class Product(SlotBySlot):
     """Takes a multiplication."""
 
     depth = 1
+
+    def clear_bound(self, largest: int, operands: int, slots: int) -> int | None:
+        return operands * largest**2
 
 
 class OfMatrix(Operation):

@@ -82,6 +82,7 @@ class Reordered(Operation):
 
     name: ClassVar[str] = "reordered"
     linear = True
+    moves = True
     adds_noise = False
     scales = "kept"
     taken: Array
@@ -107,6 +108,7 @@ class Joined(Operation):
     name = "joined"
     operands = 0
     linear = True
+    moves = True
     adds_noise = False
     scales = "kept"
 

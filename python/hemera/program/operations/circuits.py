@@ -366,6 +366,7 @@ class ExactBootstraps(Refresh):
 
     name: ClassVar[str] = "exact bootstrap"
     linear = True
+    moves = True
     schemes: ClassVar[tuple[SchemeName, ...]] = ("bfv", "bgv")
     passes: int = 0
     """0: as few as have the budget of one product; decided once, when the model is packaged."""

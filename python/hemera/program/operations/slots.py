@@ -24,6 +24,7 @@ class Rotate(OfOneForm):
     schemes: ClassVar[tuple[SchemeName, ...]] = ("ckks",)
     linear = True
     settled = True
+    moves = True
     steps: int
 
     def validated(self, scheme: SchemeName) -> Operation:
@@ -73,6 +74,7 @@ class SwapRows(OfOneForm):
     calls = "swap_rows"
     schemes = ("bfv", "bgv")
     linear = True
+    moves = True
 
     def clear(self, *xs: Array) -> Array:
         return rows_of(xs[0])[..., ::-1, :].reshape(xs[0].shape)
@@ -89,6 +91,9 @@ class Sum(OfOneForm):
     def noise(self, at: Place, *xs: Array) -> Any:
         return at.rounding * math.sqrt(at.form.slots - 1)
 
+    def clear_bound(self, largest: int, operands: int, slots: int) -> int:
+        return slots * largest
+
     def clear(self, *xs: Array) -> Array:
         return cast(Array, xs[0].sum(axis=-1, keepdims=True) + np.zeros_like(xs[0]))
 
@@ -99,6 +104,7 @@ class Take(Operation):
 
     name: ClassVar[str] = "take"
     linear = True
+    moves = True
     adds_noise = False
     index: int
 
@@ -118,7 +124,7 @@ class Take(Operation):
         return xs[0][(slice(None),) * (xs[0].ndim - at.plan) + (self.index,)]
 
     def clear_of_batch(self, axes: int, *xs: Array) -> Array:
-        return cast(Array, np.take(xs[0], self.index, axis=xs[0].ndim - 1 - axes))
+        return xs[0][(slice(None),) * (xs[0].ndim - 1 - axes) + (self.index,)]
 
     def clear(self, *xs: Array) -> Array:
         raise MismatchError(
