@@ -116,6 +116,21 @@ def test_groups_are_those_that_all_public_filters_leave(filters: Sequence[str]) 
     assert evaluated(study, SPECS[False], FRAMES[False]).index.tolist() == ["u"]
 
 
+@pytest.mark.parametrize("exact", [False, True])
+def test_truth_values_are_rounded(exact: bool) -> None:
+    """Noise makes each number true."""
+    frame = FRAMES[exact]
+
+    def study(t: Any) -> Any:
+        return {"none": (t.a > 5).any(), "mask": t.n.isna(), "all": (t.a >= 0).all(), "flags": t.f & t.g}
+
+    options = {"scheme": "bfv", "security": None} if exact else {"params": shallow()}
+    found = hm.compile(study, SPECS[exact], **options).local(threads=1)(frame)
+    for name, wanted in study(frame).items():
+        np.testing.assert_array_equal(found[name], wanted)
+        assert np.asarray(found[name]).dtype == np.bool_
+
+
 STEPS: dict[str, Study] = {
     "public filter": lambda t: t[t.k != "v"],
     "filter": lambda t: t[t.a > 1],
