@@ -3,9 +3,11 @@
 import contextlib
 import ctypes
 import gc
+import resource
 import ssl
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,6 +17,7 @@ from hemera.times.table import DeviceTimes, device_name
 
 PLAIN_MODULUS = 12289  # prime, 1 modulo 2 N
 DEGREE = 1024
+MUCH_MEMORY = 1 << 30  # bytes of a process
 
 
 def make_params(scheme):
@@ -77,12 +80,16 @@ def make_party(scheme):
 
 @pytest.fixture(scope="module", autouse=True)
 def _memory_goes_back(request):
-    """What a module's cached functions made, and what glibc keeps of its rings, goes back to the system:
-    several processes share a machine's memory, and these left each of them with 13 GB."""
+    """What a module's cached functions made, and what glibc keeps of its rings, goes back to the system where
+    it is much: several processes share a machine's memory, and these left each of them with 13 GB."""
     yield
     for each in vars(request.module).values():
         if hasattr(type(each), "cache_clear") and each.__module__ == request.module.__name__:
             each.cache_clear()
+    if sys.platform == "linux":
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        if pages * resource.getpagesize() < MUCH_MEMORY:
+            return  # a search for garbage takes 50 ms
     gc.collect()
     if sys.platform == "linux":
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)

@@ -1,5 +1,6 @@
 """tools/setup and its locked requirements: what is installed for which purpose, and nothing else."""
 
+import functools
 import importlib.util
 import json
 import os
@@ -40,6 +41,7 @@ def load(path):
     return module
 
 
+@functools.cache
 def locked(name, python):
     """The version of each package that a lock names for a Python on Linux."""
     environment = {
