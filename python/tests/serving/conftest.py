@@ -30,6 +30,8 @@ from hemera.serving.server import Certificate, listen, make_server
 from hemera.serving.service import Service
 from hemera.serving.settings import Settings
 
+from .warm import Warm
+
 if TYPE_CHECKING:
     from .replicas import Bench
 
@@ -227,23 +229,28 @@ def bench(package: Package, tmp_path: Path) -> Iterator[Callable[..., Bench]]:
         each.dispatcher.stop()
 
 
-@pytest.fixture(scope="session")
-def tls(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
-    """Files of a certificate for 127.0.0.1 and of its key."""
-    if shutil.which("openssl") is None:
-        pytest.skip("makes its certificate by the program openssl")
-    folder = tmp_path_factory.mktemp("tls")
-    certificate, key = str(folder / "certificate.pem"), str(folder / "key.pem")
-    words = (
-        "req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1"
-    )
+def make_certificate(certificate: Path, key: Path, *options: str) -> None:
+    """For 127.0.0.1; by default with a key in the clear."""
+    words = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -days 1 -subj /CN=localhost"
     subprocess.run(
-        ["openssl", *words.split(), "-keyout", key, "-out", certificate],
+        [
+            *("openssl", *words.split(), "-addext", "subjectAltName=IP:127.0.0.1"),
+            *(*(options or ["-nodes"]), "-keyout", str(key), "-out", str(certificate)),
+        ],
         check=True,
         capture_output=True,
         timeout=BOUND,
     )
-    return certificate, key
+
+
+@pytest.fixture(scope="session")
+def tls(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    """Files of a certificate and of its key."""
+    if shutil.which("openssl") is None:
+        pytest.skip("makes its certificate by the program openssl")
+    folder = tmp_path_factory.mktemp("tls")
+    make_certificate(folder / "certificate.pem", folder / "key.pem")
+    return str(folder / "certificate.pem"), str(folder / "key.pem")
 
 
 def _words(home: Path | None, options: Sequence[str]) -> list[str]:
@@ -264,13 +271,14 @@ class Process:
         log: Path | None = None,
     ) -> None:
         words = _words(home, options) if program is None else [sys.executable, "-c", program, str(home)]
-        self._process = subprocess.Popen(
-            words,
-            stderr=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "PYTHONWARNINGS": "ignore", **environment},
-            preexec_fn=preexec,
-        )
+        variables = {**os.environ, "PYTHONWARNINGS": "ignore", **environment}
+        self._process: subprocess.Popen[str] | Warm
+        if sys.platform == "linux" and program is preexec is None and "PYTHONPATH" not in environment:
+            self._process = Warm(words[3:], variables)
+        else:
+            self._process = subprocess.Popen(
+                words, stderr=subprocess.PIPE, text=True, env=variables, preexec_fn=preexec
+            )
         self.pid = self._process.pid
         self.lines: list[dict[str, Any]] = []
         self._ready: queue.Queue[dict[str, Any]] = queue.Queue()

@@ -11,7 +11,6 @@ import shutil
 import signal
 import socket
 import ssl
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -31,7 +30,18 @@ from hemera.serving.home import Home
 from hemera.serving.server import listen
 from hemera.serving.settings import Settings
 
-from .conftest import BOUND, ROWS, WEIGHTS, Process, client_of, expected, require_scores, serving, wait_until
+from .conftest import (
+    BOUND,
+    ROWS,
+    WEIGHTS,
+    Process,
+    client_of,
+    expected,
+    make_certificate,
+    require_scores,
+    serving,
+    wait_until,
+)
 
 
 def events(process: Process, name: str) -> list[dict[str, Any]]:
@@ -156,16 +166,6 @@ def test_a_renewed_certificate_is_taken_without_a_restart(
         (line,) = events(process, "reload")
         assert str(certificate) in line["why"]
         assert process.stop() == 0
-
-
-def make_certificate(certificate: Path, key: Path, *options: str) -> None:
-    words = "req -x509 -newkey rsa:2048 -days 1 -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1"
-    subprocess.run(
-        ["openssl", *words.split(), *(options or ["-nodes"]), "-keyout", str(key), "-out", str(certificate)],
-        check=True,
-        capture_output=True,
-        timeout=BOUND,
-    )
 
 
 def test_a_key_with_a_password(home: Home, tls: tuple[str, str], tmp_path: Path) -> None:  # noqa: ARG001
