@@ -1,17 +1,25 @@
-"""Limits of a server: which are taken, and what follows from others."""
+"""Limits of a server, and its configuration: a file, over it the environment, over both the command."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
+import re
+import subprocess
+import sys
+from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from hemera import errors
+from hemera import _machine, errors
+from hemera.serving.configuration import Configuration, configure
+from hemera.serving.home import Home
 from hemera.serving.settings import GIB, MIB, Settings
 
 from ..refusals import raises
+from .conftest import BOUND, Process, client_of, expected
 
 NUMBERS = [
     each.name
@@ -117,3 +125,131 @@ def test_devices_by_names(device: str, names: list[str]) -> None:
         assert (each.options.threads, each.options.storage, each.options.keys) == (2, "packed", "host")
     with pytest.raises(errors.ParameterError, match="alone"):
         _ = Settings(device="cpu,cuda:*").places
+
+
+tomllib = pytest.importorskip("tomllib")
+
+
+def printed(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """The command's answer to --print-config."""
+    return subprocess.run(
+        [sys.executable, "-m", "hemera", "serve", "--print-config", *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=BOUND,
+        env={"PATH": "/usr/bin", "PYTHONPATH": ":".join(sys.path), **environment},
+    )
+
+
+def test_flags_over_the_environment_over_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "serve.toml"
+    file.write_text(
+        'batch = 3\nconnections = 5\nport = 7\nstore_bytes = "3GiB"\norigins = ["https://a.example"]\n'
+    )
+    told = printed("--config", str(file), "--port", "9", HEMERA_SERVE_PORT="8", HEMERA_SERVE_CONNECTIONS="6")
+    found = tomllib.loads(told.stdout)
+    assert (found["batch"], found["connections"], found["port"]) == (3, 6, 9)
+    assert found["store_bytes"] == "3GiB"
+    assert found["origins"] == ["https://a.example"]
+    by_name = printed(
+        HEMERA_SERVE_CONFIG=str(file), HEMERA_SERVE_ORIGINS="https://b.example, https://c.example"
+    )
+    assert tomllib.loads(by_name.stdout)["origins"] == ["https://b.example", "https://c.example"]
+    assert tomllib.loads(by_name.stdout)["batch"] == 3
+
+
+def test_what_is_printed_can_be_given_back_and_has_no_secrets(tmp_path: Path) -> None:
+    file = tmp_path / "serve.toml"
+    words = ["--tls-certificate", 'a "b" \\é.pem', "--tls-key", "k", "--max-loaded-keys", "1000", "home"]
+    first = printed(*words, HEMERA_SERVE_TLS_KEY_PASSWORD="hunter2", HEMERA_SERVE_SWEEP_SECONDS="0.25")
+    assert "tls_key_password is set" in first.stdout
+    assert "hunter2" not in first.stdout + first.stderr
+    file.write_text(first.stdout)
+    assert printed("--config", str(file), HEMERA_SERVE_TLS_KEY_PASSWORD="hunter2").stdout == first.stdout
+    assert configure({}, file=file, environment={}).tls_certificate == Path('a "b" \\é.pem')
+    # Each field is there, and what is unset has the value that follows.
+    names = [each.name for each in dataclasses.fields(Configuration)]
+    assert all(f"\n{name} = " in first.stdout or f"\n# {name} " in first.stdout for name in names)
+    # A part of this machine's memory: in the largest unit of which it is a multiple.
+    [(number, unit)] = re.findall(r'^# client_waiting_bytes = "?(\d+)([KMG]?)', first.stdout, re.MULTILINE)
+    assert int(number) << 10 * " KMG".index(unit or " ") == Configuration().waiting_of_client
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("bacth = 3", "no setting 'bacth'. Did you mean 'batch'?"),
+        ("max_graphs = 3", "no setting 'max_graphs'. Did you mean 'graphs'?"),
+        ("[limits]\nbatch = 3", "no setting 'limits'"),
+        ("batch = true", "batch is an integer, not True"),
+        ("batch = 1.5", "batch is an integer, not 1.5"),
+        ('batch = "many"', "batch is an integer, not 'many'"),
+        ("store_bytes = '8GB'", "store_bytes is a size like 512MiB, not '8GB'"),
+        ("request_seconds = 'long'", "request_seconds is a number, not 'long'"),
+        ("request_seconds = inf", "request_seconds must be below 1e"),
+        ("host = 3", "host is a text, not 3"),
+        ("home = [1]", "home is a path, not list"),
+        ("origins = [1]", "origins is a list of texts"),
+        ("batch = ", "is no file of TOML"),
+        ("tls_key = 'x'", "TLS needs both files"),
+        ("replicas = 2", "replicas needs ray"),
+        ("batch = 0", "batch must be above 0"),
+    ],
+)
+def test_what_is_wrong_is_named(text: str, told: str, tmp_path: Path) -> None:
+    file = tmp_path / "serve.toml"
+    file.write_text(text)
+    with pytest.raises(errors.ParameterError) as found:
+        configure({}, file=file, environment={})
+    assert told in str(found.value)
+
+
+def test_variables_with_wrong_names_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(errors.ParameterError, match=r"BATHC'\. Did you mean 'HEMERA_SERVE_BATCH"):
+        configure({}, environment={"HEMERA_SERVE_BATHC": "3", "HEMERA_TOKEN": "x"})
+    assert configure({}, environment={"HEMERA_SERVE_BATCH": ""}).batch == Configuration().batch
+    raises(errors.FileError, "none", configure, {}, file=tmp_path / "none.toml", environment={})
+
+
+@pytest.mark.parametrize(
+    ("groups", "files", "memory"),
+    [
+        ("0::/a/b\n", {"memory.max": "max", "a/memory.max": "5000", "a/b/memory.max": "7000"}, 5000),
+        ("0::/\n", {"memory.max": "6000"}, 6000),
+        ("4:memory:/c\n0::/\n", {"memory/c/memory.limit_in_bytes": "4000"}, 4000),
+        ("3:cpu,memory:/c/d\n", {"memory/c/memory.limit_in_bytes": "3000"}, 3000),
+        ("3:cpu:/c\n", {"memory/c/memory.limit_in_bytes": "3000"}, None),
+    ],
+)
+def test_memory_is_that_of_the_control_group(
+    groups: str, files: dict[str, str], memory: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = _machine.memory_bytes()
+    own = tmp_path / "self"
+    own.write_text(groups)
+    for name, text in files.items():
+        (tmp_path / "groups" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "groups" / name).write_text(text)
+    found = _machine._limits_of_groups(tmp_path / "groups", own)
+    monkeypatch.setattr(_machine, "_limits_of_groups", lambda: found)
+    assert _machine.memory_bytes() == (memory or max(machine, _machine.memory_bytes()))
+
+
+def test_a_server_of_a_file_alone(home: Home, tmp_path: Path) -> None:
+    """Also limits that no option has; the file names the folder."""
+    token = home.clients.add("alice")
+    file = tmp_path / "serve.toml"
+    told: dict[str, Any] = {
+        "home": str(home.root),
+        "port": 0,
+        "device": "cpu",
+        "batch": 2,
+        "sweep_seconds": 0.5,
+    }
+    file.write_text("".join(f"{name} = {value!r}\n" for name, value in told.items()))
+    with Process(None, "--config", str(file)) as process:
+        with client_of(process.url, token) as client:
+            assert client.describe("scores")["limits"]["evaluations"] == 2
+            assert abs(client.predict("scores", [[0.5] * 8]) - expected([[0.5] * 8])).max() < 1e-6
+        assert process.stop() == 0
