@@ -17,7 +17,6 @@ from hemera.times.table import DeviceTimes, device_name
 
 PLAIN_MODULUS = 12289  # prime, 1 modulo 2 N
 DEGREE = 1024
-MUCH_MEMORY = 1 << 30  # bytes of a process
 
 
 def make_params(scheme):
@@ -88,7 +87,7 @@ def _memory_goes_back(request):
             each.cache_clear()
     if sys.platform == "linux":
         pages = int(Path("/proc/self/statm").read_text().split()[1])
-        if pages * resource.getpagesize() < MUCH_MEMORY:
+        if pages * resource.getpagesize() < 1 << 30:
             return  # a search for garbage takes 50 ms
     gc.collect()
     if sys.platform == "linux":

@@ -1,5 +1,4 @@
-"""Parameters of bootstraps without cliffs: digits are found in any order, keys are secure, refusals have the
-way out."""
+"""Parameters of bootstraps without cliffs: digits in any order, secure keys, refusals with the way out."""
 
 import math
 import re
