@@ -3,20 +3,25 @@
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <complex>
 #include <cstddef>
 #include <map>
 #include <optional>
 #include <span>
+#include <tuple>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "bindings.hpp"
 #include "hemera/circuits/functions/approximation.hpp"
 #include "hemera/circuits/functions/elementary.hpp"
 #include "hemera/circuits/functions/function_plan.hpp"
+#include "hemera/circuits/functions/function_stages.hpp"
 #include "hemera/runtime/error.hpp"
 #include "owned_array.hpp"
 #include "prepared_circuit.hpp"
@@ -199,6 +204,27 @@ void bind_functions(nb::module_& m) {
       .def_prop_ro("bounds", &Function::bounds)
       .def("evaluate", &evaluate, "values"_a)
       .def_prop_ro("is_unbounded", &Function::is_unbounded)
+      .def(
+          "stages",
+          [](const Function& self) {
+            std::size_t levels = 1;
+            for (const auto& part : self.parts()) {
+              const auto* own = std::get_if<Function::OfPolynomial>(&part);
+              if (own != nullptr) levels = std::max(levels, own->polynomial.depth());
+            }
+            using Values = std::vector<std::size_t>;
+            std::vector<std::tuple<Values, Values, std::vector<Function>>> stages;
+            for (const auto& [function, inputs, outputs] : circuits::stages_of(self, levels, levels)) {
+              std::vector<Function> each(outputs.size(), function);
+              for (std::size_t i = 0; i < each.size(); ++i) {
+                each[i].set_outputs({function.outputs()[i]});
+                each[i].set_largest({function.largest()[i]});
+              }
+              stages.emplace_back(inputs, outputs, std::move(each));
+            }
+            return stages;
+          },
+          ReleaseGil())
       .def(
           "require_in_intervals",
           [](const Function& self, const std::vector<const rlwe::Ciphertext*>& inputs) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import weakref
 from collections.abc import Callable, Mapping, Sequence
@@ -317,6 +318,26 @@ class Polynomial(Function):
     def interval(self) -> Interval:
         """The interval of the input."""
         return self.intervals[0]
+
+
+Stage = tuple[tuple[int, ...], dict[int, Function]]
+"""The values that a part of a function takes, by their numbers in the whole one, which has its inputs first,
+and the part's functions of them, by the values that they give."""
+
+
+@functools.lru_cache(maxsize=128)
+def stages_of(function: Function) -> dict[int, Stage]:
+    """The function in stages of about a polynomial each, by number, as deep together as it is."""
+    return {
+        number: (
+            tuple(inputs),
+            {
+                value: Function(native, f"{function.name}, stage {number}")
+                for value, native in zip(outputs, natives, strict=True)
+            },
+        )
+        for number, (inputs, outputs, natives) in enumerate(function._native.stages(), 1)
+    }
 
 
 def surely_takes(function: Function, declared: Sequence[float]) -> bool:

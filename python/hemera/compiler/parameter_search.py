@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +15,7 @@ from hemera._process import cached_property
 from hemera.arrays.layout_search import layout_choices
 from hemera.arrays.tensor import TensorProgram
 from hemera.arrays.tiling import SplitProgram, Tiling, split
-from hemera.compiler.attempts import Impossible, NotPossibleError, attempted, possible
+from hemera.compiler.attempts import Impossible, NotPossibleError, TooDeepError, attempted, possible
 from hemera.compiler.bootstraps import (
     bootstrap_of,
     seconds_at_least,
@@ -33,6 +33,7 @@ from hemera.compiler.room import (
     require_room,
     room_of,
 )
+from hemera.compiler.stages import in_stages
 from hemera.errors import ParameterError
 from hemera.package.sharing import Sharing
 from hemera.parameters import Parameters
@@ -133,9 +134,9 @@ class Search:
 
     def _with(self, params: Parameters, steps: Lowered) -> Chosen:
         """The program with parameters that are given."""
-        steps = self._levelled(steps, params)
-        require_room(steps.cut.whole, steps, params)
-        return Chosen(params, steps)
+        (found,) = self._refreshed(steps, [lambda: params])
+        require_room(found.steps.cut.whole, found.steps, params)
+        return found
 
     def _shared(self, shares: int) -> Chosen:
         steps = self._on_slots(self._free())
@@ -181,15 +182,15 @@ class Search:
         if self.params is not None:
             return self._with(self.params, steps)
 
-        def bootstrapped() -> Chosen:
-            return self.bootstrapped(steps if for_bootstraps is None else for_bootstraps())
+        def bootstrapped(within: bool) -> Chosen:
+            return self.bootstrapped(steps if for_bootstraps is None else for_bootstraps(), within=within)
 
         def refreshed() -> Chosen:
             one = seconds_of_bootstrap(self._least_preset, steps.slots, device=self.device)
-            return plain if one > seconds else bootstrapped()
+            return plain if one > seconds else bootstrapped(within=False)
 
         if without is None:
-            return bootstrapped()
+            return bootstrapped(within=True)
         plain = Chosen(without, steps)
         if without.degree < _MOST_DEGREE:
             return plain
@@ -204,20 +205,38 @@ class Search:
             return plain
         return found if found.steps.placement.time < seconds else plain
 
-    def bootstrapped(self, steps: Lowered) -> Chosen:
-        """The program with the bootstraps of least time. NotPossibleError where there are none for it."""
+    def bootstrapped(self, steps: Lowered, *, within: bool = True) -> Chosen:
+        """The program with the bootstraps of least time. NotPossibleError where there are none for it.
+
+        Args:
+            within: whether they may stand in functions that are deeper than they leave levels.
+        """
         preset, tried_levels = self._preset
-
-        def of(levels: int) -> Chosen:
-            params = _of_preset(preset, levels, self.security)
-            return Chosen(params, self._levelled(steps, params))
-
-        found = possible(functools.partial(of, levels) for levels in tried_levels)
+        tried = [functools.partial(_of_preset, preset, levels, self.security) for levels in tried_levels]
+        found = self._refreshed(steps, tried, within)
         return min(found, key=lambda each: each.steps.placement.time if each.steps.placement else math.inf)
 
-    def _levelled(self, steps: Lowered, params: Parameters) -> Lowered:
-        """The program with bootstraps, where the parameters have some."""
-        return LEVELS.run(OnSlots(steps.cut, params=params, device=self.device, lowered=steps)).steps
+    def _refreshed(
+        self, steps: Lowered, tried: Sequence[Callable[[], Parameters]], within: bool = True
+    ) -> list[Chosen]:
+        """The program with bootstraps, for each of these parameters that are possible; where it is too deep
+        for all, with bootstraps in functions."""
+
+        def chosen(make: Callable[[], Parameters], cut: bool) -> Chosen:
+            params = make()
+            own = in_stages(steps, params) if cut else steps
+            at = OnSlots(steps.cut, params=params, device=self.device, lowered=own)
+            return Chosen(params, LEVELS.run(at).steps)
+
+        def all_of(cut: bool) -> list[Chosen]:
+            return possible(functools.partial(chosen, make, cut) for make in tried)
+
+        found = attempted(functools.partial(all_of, False))
+        if not isinstance(found, Impossible):
+            return found
+        if not (within and isinstance(found.reason, TooDeepError)):
+            raise found.reason
+        return all_of(True)
 
     @property
     def _preset(self) -> tuple[str, tuple[int, ...]]:

@@ -82,6 +82,9 @@ double corner_at(std::size_t corner, std::size_t input) {
   return (corner >> (input % most_combined) & 1) != 0 ? 1 : 0;
 }
 
+// How much wider than at points a polynomial's range is taken, as a part of its width.
+constexpr double beyond_points = 0x1p-10;
+
 // Where each value lies, for inputs all over their intervals.
 std::vector<Interval> ranges_of(const Function& function, std::size_t values) {
   Function whole = function;
@@ -113,6 +116,24 @@ std::vector<Interval> ranges_of(const Function& function, std::size_t values) {
         ranges[value].high = std::max(ranges[value].high, high);
       }
     }
+  }
+  // What a Chebyshev polynomial takes may lie in all of its interval. Others that such ones give may lie a
+  // little beyond those at points.
+  std::vector<bool> is_taken(values);
+  Value after = values;
+  for (auto part = function.parts().rbegin(); part != function.parts().rend(); ++part) {
+    const Value first = after - value_count(*part);
+    const auto* own = std::get_if<Function::OfPolynomial>(&*part);
+    if (own != nullptr && own->polynomial.basis() == Basis::chebyshev) {
+      const auto& [low, high] = own->polynomial.interval();
+      ranges[own->x] = {std::min(ranges[own->x].low, low), std::max(ranges[own->x].high, high)};
+      is_taken[own->x] = true;
+      for (Value value = first; value < after; ++value) {
+        const double more = is_taken[value] ? 0 : beyond_points * (ranges[value].high - ranges[value].low);
+        ranges[value] = {ranges[value].low - more, ranges[value].high + more};
+      }
+    }
+    after = first;
   }
   for (Interval& range : ranges) {
     // A constant is an interval, too.

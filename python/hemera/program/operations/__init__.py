@@ -15,21 +15,18 @@ from hemera.program.operations.arithmetic import (
 )
 from hemera.program.operations.base import Encoded, OfMatrix, Operation, Running, parts_of
 from hemera.program.operations.batches import Joined, MatrixRows, PairProducts, Reordered, pair_product
-from hemera.program.operations.circuits import (
-    MAX_FUNCTIONS,
-    Bootstraps,
-    ExactBootstraps,
-    Matmul,
-    OfNamedFunction,
-    OfPolynomial,
-    Refresh,
-    bootstrap_with,
-    exact_bootstrap,
-)
+from hemera.program.operations.circuits import MAX_FUNCTIONS, Matmul, OfNamedFunction, OfPolynomial
 from hemera.program.operations.integers import IntegerFunction, integer_keys
 from hemera.program.operations.maps import Map, RowMap
 from hemera.program.operations.parts import Join, Parts
 from hemera.program.operations.places import Place
+from hemera.program.operations.refreshes import (
+    Bootstraps,
+    ExactBootstraps,
+    Refresh,
+    bootstrap_with,
+    exact_bootstrap,
+)
 from hemera.program.operations.slots import Conjugate, Lower, Rotate, RotateRows, Sum, SwapRows, Take
 from hemera.program.operations.turns import Rotations, SumsOfProducts
 

@@ -225,6 +225,11 @@ def parts_of(operation: Operation) -> dict[str, Any]:
     }
 
 
+def narrowed(at: Running, x: Ciphertext, bound: float) -> Ciphertext:
+    """The value with this bound declared, where its own one is wider."""
+    return at.ev.declare(x, bound) if bound < x.largest else x
+
+
 _MOST_TOGETHER = 64
 """Ciphertexts of a product or a function at a time: values in between take some times the memory of these."""
 
