@@ -121,9 +121,9 @@ class Array(Recorded):
         numpy_functions.COMPUTING[getattr(np, name)]
         for name in ("sum", "mean", "prod", "var", "std", "max", "min", "argmax", "argmin")
     )
-    all, any, argsort, cumsum, trace, take, dot = (
+    all, any, argsort, cumprod, cumsum, trace, take, dot = (
         numpy_functions.COMPUTING[getattr(np, name)]
-        for name in ("all", "any", "argsort", "cumsum", "trace", "take", "dot")
+        for name in ("all", "any", "argsort", "cumprod", "cumsum", "trace", "take", "dot")
     )
 
     # --- Shapes. ---

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from hemera.arrays import statistics
-from hemera.arrays.numpy_functions import running_sums
 from hemera.arrays.recorded import Recorded, broadcast, joined_shape, rearranged
+from hemera.arrays.running import running_sums
 from hemera.errors import MismatchError
 
 _NUMPY_NAMES = {

@@ -17,6 +17,7 @@ from hemera.arrays import (
     counts,
     elementwise,
     linear_algebra,
+    running,
     statistics,
 )
 from hemera.arrays.numpy_moves import (
@@ -41,8 +42,8 @@ from hemera.arrays.recorded import (
     of_kind,
     promoted,
     rearranged,
-    reduced,
 )
+from hemera.arrays.spectra import TRANSFORMS
 from hemera.inputs.plain import plain_array, refuse_missing
 
 Function = Callable[..., Any]
@@ -100,14 +101,6 @@ def _diff(x: Any, n: int = 1, axis: int = -1) -> Any:
 def _ediff1d(ary: Any) -> Any:
     x = rearranged(ary, np.ravel)
     return rearranged(x, lambda y: y[1:]) - rearranged(x, lambda y: y[:-1])
-
-
-def running_sums(x: Any, axis: Any = None) -> Any:
-    """`numpy.cumsum`."""
-    along = None if axis is None else reduced(operator.index(axis), x)
-    rows, at = (rearranged(x, np.ravel), 0) if along is None else (x, along)
-    found = linear_algebra.along_axis(rows, np.tri(rows.shape[axes_of(at, rows.ndim)[0]]), at)
-    return of_kind(found, promoted(1, x))
 
 
 def _polyval(p: Any, x: Any) -> Any:
@@ -230,7 +223,8 @@ _OF_FIRST: dict[Function, Function] = {
     np.average: _average,
     np.bincount: counts.values_counted,
     np.count_nonzero: comparisons.counted,
-    np.cumsum: running_sums,
+    np.cumprod: running.running_products,
+    np.cumsum: running.running_sums,
     np.diff: _diff,
     np.digitize: counts.bins_of,
     np.ediff1d: _ediff1d,
@@ -287,6 +281,7 @@ COMPUTING: dict[Function, Function] = {
     np.tensordot: contraction.tensordot,
     np.vdot: contraction.vdot,
     np.where: _where,
+    **TRANSFORMS,
 }
 """Functions that compute, and those of shapes."""
 

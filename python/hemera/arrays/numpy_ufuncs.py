@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from hemera.arrays import arithmetic, comparisons, contraction, elementwise, functions, statistics
+from hemera.arrays import arithmetic, comparisons, contraction, elementwise, functions, running, statistics
 from hemera.arrays.recorded import Recorded, as_numbers, kind_of, of_kind, recorder_of
 from hemera.inputs.arguments import did_you_mean
 
@@ -193,6 +193,13 @@ _REDUCED: dict[np.ufunc, Function] = {
     np.logical_or: comparisons.any_true,
 }
 
+_RUNNING: dict[np.ufunc, Function] = {
+    np.add: running.running_sums,
+    np.multiply: running.running_products,
+    np.maximum: running.running_most,
+    np.minimum: running.running_least,
+}
+
 
 def of_ufunc(
     apply: Function, ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: Mapping[str, Any]
@@ -218,6 +225,10 @@ def of_ufunc(
         a, b = inputs
         shape = (*np.shape(a), *(1,) * np.ndim(b))
         return of_ufunc(apply, ufunc, "__call__", (np.reshape(a, shape), b), options)
+    if method == "accumulate" and ufunc in _RUNNING:
+        if set(options) - {"axis"}:
+            raise TypeError(f"{name}.accumulate takes no {', '.join(options)} but axis with encrypted arrays")
+        return _RUNNING[ufunc](*inputs, **{"axis": 0, **options} if len(inputs) == 1 else options)
     foreign = _foreign(ufunc)
     if method != "__call__" or (foreign is None and ufunc not in UFUNCS):
         raise TypeError(refused(name if method == "__call__" else f"{name}.{method}"))

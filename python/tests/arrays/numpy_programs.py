@@ -73,7 +73,18 @@ COMPUTED: dict[Any, list[Program]] = {
         lambda x: np.cov(np.arange(2.0 * x.size), np.repeat(x, 2)),
         lambda x: np.cov(np.tile(matrix(x), (2, 1)), np.tile(matrix(x), (2, 2)), rowvar=False),
     ],
-    np.cumsum: [lambda x: np.cumsum(x), lambda x: np.cumsum(x, -1), lambda x: np.cumsum(x, axis=0)],
+    np.cumprod: [
+        lambda x: np.cumprod(x / 2),
+        lambda x: np.cumprod(np.tile(x, 2), -1),
+        lambda x: np.multiply.accumulate(x),
+        lambda x: np.cumprod(flat(x)[:1]),
+    ],
+    np.cumsum: [
+        lambda x: np.add.accumulate(x, -1),
+        lambda x: np.cumsum(x),
+        lambda x: np.cumsum(x, -1),
+        lambda x: np.cumsum(x, axis=0),
+    ],
     np.diff: [
         lambda x: np.diff(np.tile(x, 3)),
         lambda x: np.diff(np.tile(x, 3), 2, -1),
@@ -95,6 +106,27 @@ COMPUTED: dict[Any, list[Program]] = {
         lambda x: np.einsum("ij,ij", matrix(x), matrix(x)),
         lambda x: np.einsum("ab,c->cba", matrix(x), [1.0, 2]),
         lambda x: np.einsum("i, i -> i", flat(x), flat(x)),
+    ],
+    np.fft.fft: [
+        lambda x: np.fft.fft(x).real,
+        lambda x: np.fft.fft(np.tile(x, 3), 5, 0, "ortho").imag,
+        lambda x: (np.fft.fft(np.fft.fft(x)) / (1 - 2j))[0].imag,
+        lambda x: np.imag(np.conjugate(np.fft.fft(x, len(np.fft.fft(x)) + 2)) - (3 - 1j)),
+        lambda x: np.real((2 - np.fft.fft(x)) * np.fft.fft(x[::-1] * 2)),
+    ],
+    np.fft.ifft: [
+        lambda x: np.fft.ifft(x, axis=0).imag,
+        lambda x: np.fft.ifft(np.fft.fft(np.tile(x, 2), axis=0) * [1j], axis=0, norm="forward").real,
+    ],
+    np.fft.irfft: [
+        lambda x: np.fft.irfft(np.tile(x, 2)),
+        lambda x: np.fft.irfft(1j * np.fft.rfft(flat(x)), x.size),
+        lambda x: np.fft.irfft(np.fft.rfft(np.tile(flat(x), 3)), 7, norm="ortho"),
+    ],
+    np.fft.rfft: [
+        lambda x: (np.fft.rfft(x) + x[..., :1]).real,
+        lambda x: -np.fft.rfft(np.tile(x, 5)).imag,
+        lambda x: np.fft.rfft(x, 6, 0, norm="forward").conj().imag,
     ],
     np.gradient: [
         lambda x: np.gradient(np.tile(flat(x), 2)),

@@ -113,3 +113,9 @@ def check(
         if step is not None:
             multiples = value / step
             np.testing.assert_allclose(multiples, np.round(multiples), rtol=0, atol=0.02)
+
+
+def in_parts(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    """A function's result; of complex numbers the real and the imaginary part."""
+    found = function(*arguments, **options)
+    return (found.real, found.imag) if found.dtype.kind == "c" else found

@@ -17,6 +17,9 @@ from hemera.arrays.array import Array
 from hemera.arrays.numpy_functions import COMPUTING
 from hemera.arrays.numpy_moves import MOVING
 from hemera.arrays.numpy_ufuncs import UFUNCS
+from hemera.arrays.spectra import TRANSFORMS
+
+from .programs import in_parts
 
 Random = np.random.Generator
 Draw = Callable[["Drawing"], Any]
@@ -346,10 +349,9 @@ def all_draws() -> dict[str, Callable[[Drawing], Call]]:
     for function in {**COMPUTING, **dict.fromkeys(MOVING)}:
         name = function.__name__
         made = SPECIAL.get(function) or functools.partial(_by_signature, function, name)
-        stable = functools.partial(np.argsort, kind="stable")
-        found[f"np.{name}"] = _drawn(
-            f"np.{name}", made, stable if function is np.argsort else function, function
-        )
+        own = functools.partial(in_parts, function) if function in TRANSFORMS else function
+        judge = functools.partial(np.argsort, kind="stable") if function is np.argsort else own
+        found[f"np.{name}"] = _drawn(f"np.{name}", made, judge, own)
     for ufunc in UFUNCS:
         found[f"np.{ufunc.__name__}"] = _drawn(
             f"np.{ufunc.__name__}", functools.partial(_of_ufunc, ufunc), ufunc

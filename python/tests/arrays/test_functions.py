@@ -199,3 +199,25 @@ DIFFERING: list[list[Program]] = [
 def test_functions_that_differ_in_one_number_stay_two(row: int) -> None:
     given = Given(np.array([[-2.0, 0, 1], [2, -1, 2]]), step=1 if row > 1 else None)
     check(lambda x: [each(x) for each in [*DIFFERING[row], *DIFFERING[row]]], given, tolerance=2**-7, bits=14)
+
+
+def test_complex_numbers_are_no_results() -> None:
+    with pytest.raises(TypeError, match="returns ComplexArray as 'output'"):
+        hm.compile(lambda x: np.fft.fft(x), hm.ArraySpec((4,), range=(-1, 1)))
+    pair = hm.compile(lambda x: (np.fft.rfft(x).real, np.fft.rfft(x).imag), hm.ArraySpec((4,), range=(-1, 1)))
+    assert pair.outputs == {"output0": (3,), "output1": (3,)}
+
+
+def test_power_spectrum_of_an_encrypted_signal() -> None:
+    """At a secure preset, within the bits that are told."""
+    t = np.arange(64)
+    signal = np.sin(2 * np.pi * 5 * t / 64) + 0.25 * np.cos(2 * np.pi * 12 * t / 64)
+
+    def power(x: Any) -> Any:
+        found = np.fft.rfft(x)
+        return found.real**2 + found.imag**2
+
+    plan = hm.compile(power, hm.ArraySpec((64,), range=(-1.25, 1.25)))
+    wanted = np.abs(np.fft.rfft(signal)) ** 2
+    room = 2.0**-16 * wanted.max()
+    np.testing.assert_allclose(plan.local(threads=1)(signal), wanted, rtol=0, atol=room)

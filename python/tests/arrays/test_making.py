@@ -34,7 +34,7 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], hm.ArraySpec, str]] = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_functions_that_can_not_be_made_are_named(name: str) -> None:
     function, spec, first = REFUSED[name]
-    bits = {"maximum": 40, "relu": 40, "softmax": 50}.get(name, 24)
+    bits = {"maximum": 50, "relu": 40, "softmax": 50}.get(name, 24)
     with pytest.raises((ParameterError, LevelError)) as caught:
         hm.compile(function, spec, precision_bits=bits)
     text = str(caught.value)
