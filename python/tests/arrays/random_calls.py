@@ -345,17 +345,16 @@ OWN: dict[str, tuple[Callable[..., Any], Draw]] = {
 
 def all_draws() -> dict[str, Callable[[Drawing], Call]]:
     """Draws of a call, by name."""
-    found: dict[str, Callable[[Drawing], Call]] = {}
+    found = dict[str, Callable[[Drawing], Call]]()
     for function in {**COMPUTING, **dict.fromkeys(MOVING)}:
         name = function.__name__
         made = SPECIAL.get(function) or functools.partial(_by_signature, function, name)
         own = functools.partial(in_parts, function) if function in TRANSFORMS else function
-        judge = functools.partial(np.argsort, kind="stable") if function is np.argsort else own
-        found[f"np.{name}"] = _drawn(f"np.{name}", made, judge, own)
+        judged = {np.argsort: functools.partial(np.argsort, kind="stable")}.get(function, own)
+        found[f"np.{name}"] = _drawn(f"np.{name}", made, judged, own)
     for ufunc in UFUNCS:
-        found[f"np.{ufunc.__name__}"] = _drawn(
-            f"np.{ufunc.__name__}", functools.partial(_of_ufunc, ufunc), ufunc
-        )
+        name = f"np.{ufunc.__name__}"
+        found[name] = _drawn(name, functools.partial(_of_ufunc, ufunc), ufunc)
     for name in METHODS:
         by_signature = functools.partial(_by_signature, getattr(Array, name), name)
         found[f"x.{name}"] = _drawn(f"x.{name}", by_signature, functools.partial(_method, name))
@@ -385,9 +384,8 @@ def _of_ufunc(ufunc: np.ufunc, d: Drawing) -> list[Any]:
         other = BY_NAME["b"](d)
     if ufunc.__name__.startswith("bitwise"):
         other = d.rng.random(d.shape) < 0.5
-    found = [Place(d.at), other][: ufunc.nin]
     is_turned = ufunc not in SCALARS and ufunc.__name__ not in BEFORE and d.one(True, False)
-    return found[::-1] if is_turned else found
+    return [Place(d.at), other][: ufunc.nin][:: -1 if is_turned else 1]
 
 
 def _drawn(
