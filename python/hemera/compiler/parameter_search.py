@@ -224,9 +224,7 @@ class Search:
 
         def chosen(make: Callable[[], Parameters], cut: bool) -> Chosen:
             params = make()
-            own = in_stages(steps, params) if cut else steps
-            at = OnSlots(steps.cut, params=params, device=self.device, lowered=own)
-            return Chosen(params, LEVELS.run(at).steps)
+            return Chosen(params, self._levelled(in_stages(steps, params) if cut else steps, params))
 
         def all_of(cut: bool) -> list[Chosen]:
             return possible(functools.partial(chosen, make, cut) for make in tried)
@@ -237,6 +235,10 @@ class Search:
         if not (within and isinstance(found.reason, TooDeepError)):
             raise found.reason
         return all_of(True)
+
+    def _levelled(self, steps: Lowered, params: Parameters) -> Lowered:
+        """The program with bootstraps, where the parameters have some."""
+        return LEVELS.run(OnSlots(steps.cut, params=params, device=self.device, lowered=steps)).steps
 
     @property
     def _preset(self) -> tuple[str, tuple[int, ...]]:
