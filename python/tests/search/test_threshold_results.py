@@ -10,6 +10,7 @@ from hemera.search import Client, Index, Settings, Threshold
 from hemera.search.comparisons.layout import Layout
 
 from ..refusals import raises
+from .search_cases import Metric
 from .threshold_cases import DIMS, MARGIN, World, cosines, floats, require_right
 
 pytestmark = pytest.mark.usefixtures("small_rings")
@@ -106,6 +107,24 @@ def test_inner_products() -> None:
     found = client.decrypt(index.query(client.query(x, 11.0), client.keys))
     require_right(found, np.arange(20), (vectors @ x - 11) / (bound * np.linalg.norm(x)))
     raises(RangeError, "row_bound=", index.add, vectors * 1.1)
+
+
+@pytest.mark.parametrize("metric", ["dot", "l2"])
+def test_thresholds_beyond_all_scores(metric: Metric) -> None:
+    """A row in the direction of the query, or against it, has the last score that there can be."""
+    rows = floats(20)
+    x = rows[np.argmax(np.linalg.norm(rows, axis=1))] * (1 if metric == "dot" else -1)
+    index = Index(rows, metric, answers=Threshold(margin=MARGIN))
+    client = Client(index.settings)
+    scores = rows @ x if metric == "dot" else ((rows - x) ** 2).sum(axis=1)
+    for level in (1.01 * scores.max(), 1e6, -1e6):
+        found = client.decrypt(index.query(client.query(x, level), client.keys))
+        wanted = scores > level if metric == "dot" else scores < level
+        assert found.ids.tolist() == np.flatnonzero(wanted).tolist()
+        assert not len(found.doubtful)
+        counts = client.decrypt(index.query(client.query(x, [level, 2 * level], "count"), client.keys))
+        np.testing.assert_allclose(counts, wanted.sum(), atol=2.0**-10)
+    raises(RangeError, "beyond all scores; ask for them by", client.query, x, [1e6, scores[0]], "count")
 
 
 @pytest.mark.parametrize("encrypted", [False, True])

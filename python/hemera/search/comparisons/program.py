@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hemera import _core
-from hemera.errors import FormatError, MismatchError, ParameterError
+from hemera.errors import FormatError, MismatchError, ParameterError, RangeError
 from hemera.inputs.plain import plain_array
 from hemera.objects.batches import stack
 from hemera.objects.ciphertext import Ciphertext
@@ -50,12 +50,14 @@ class Relative(NamedTuple):
 
 
 class Waiting(NamedTuple):
-    """The facts of a query for decrypting its answer: its result, the number of thresholds, and whether the
-    answer is for one number, and not for a list of numbers."""
+    """The facts of a query for decrypting its answer: its result, the number of thresholds, whether the
+    answer is for one number, and not for a list of numbers, and whether all thresholds are beyond all scores:
+    then scores of 0 are compared, which are far from both ends."""
 
     want: str
     numbers: int = 1
     is_single: bool = True
+    is_beyond: bool = False
 
 
 Compared = tuple[NDArray[np.float64], Waiting]
@@ -143,7 +145,7 @@ class Comparisons(Slots):
         compared, waiting = self.compared(asked, threshold, k, want)
         context = secret_key.context
         plain = (
-            context.encode(asked.slots, level=self.top),
+            context.encode(asked.slots * (not waiting.is_beyond), level=self.top),
             context.encode(compared, level=self.compared_level),
         )
         own = dict.fromkeys(self.query_fields, waiting.numbers)
@@ -164,8 +166,14 @@ class Comparisons(Slots):
         if levels.size > MOST_THRESHOLDS:
             raise ParameterError(f"a query has up to {MOST_THRESHOLDS} thresholds, not {levels.size}")
         flat = levels.reshape(-1)
-        halves = np.clip(flat if is_relative else self.relative(flat, asked.norm), -1, 1) / 2
-        return self.layout.of_thresholds(halves), Waiting(want, levels.size, levels.ndim == 0)
+        found = flat if is_relative else self.relative(flat, asked.norm)
+        beyond = np.abs(found) > 1
+        if 0 < beyond.sum() < len(beyond):
+            raise RangeError(
+                f"thresholds {flat[beyond][:3].tolist()} are beyond all scores; ask for them by themselves"
+            )
+        slots = self.layout.of_thresholds(np.clip(found, -1, 1) / 2)
+        return slots, Waiting(want, levels.size, levels.ndim == 0, bool(beyond.all()))
 
     def read(
         self, secret_key: SecretKey, data: bytes, k: int | None, asked: Callable[[str], Waiting]
