@@ -176,6 +176,10 @@ export class Index extends Served {
       if (entry >= 0) slots[i] = squared ? x[entry] * (factor / bound) : x[entry] / (norm || 1) / 2;
     });
     if (squared) slots.fill(-factor / (2 * parts), count);
+    // Scores of 0 are far from thresholds at either end.
+    const beyond = (levels ?? []).filter((each) => Math.abs(each) > 1).length;
+    if (beyond > 0 && beyond < levels.length) refuse('RangeError', `${beyond} thresholds are beyond all scores; ask for them by themselves`);
+    if (beyond > 0) slots.fill(0);
     const ciphertexts = levels ? Math.ceil(levels.length / copies) : 0;
     const compared = new Float64Array(Math.max(1, ciphertexts) * count);
     if (!levels) compared.fill((Math.min(rank, all) - 0.5) / all);

@@ -124,13 +124,14 @@ def test_every_kind_answers(module, tmp_path):
             ("count", ["near", x, np.linspace(-1, 1, 300).tolist()]),
             ("search", ["near", x, {"k": 3}]),
             ("search", ["near-l2", x, {"threshold": BEYOND}]),
+            ("count", ["near-l2", x, [1e9, 2e9]]),
             ("search", ["owned-near", x, {"threshold": 0.5}]),
             ("search", ["few", several, {"k": 2, "payloads": True}]),
         ],
         batch=2,
     )
     assert {each["name"] for each in told["indexes"]} >= {"cosine", "few", "near", "owned-l2"}
-    alls, more, both, l2, exact, owned, whole, pairs, none, one, many, top, far, hidden, few = told["answers"]
+    alls, more, both, l2, exact, owned, whole, pairs, none, one, many, top, far, ends, hidden, few = told["answers"]
     require_best(alls, COSINES[0], ROWS, 0.02, ids=IDS)
     assert more == alls | {"scores": pytest.approx(alls["scores"], abs=1e-3)}
     for found, scores in zip(both, COSINES, strict=True):  # in the index's order
@@ -156,6 +157,7 @@ def test_every_kind_answers(module, tmp_path):
     assert ((above - 0.01 < counts) & (counts < at_most + 0.01)).all()
     assert np.isin(np.argsort(-COSINES[0])[:3], top["ids"]).all()
     assert len(top["ids"]) < ROWS
+    assert np.allclose(ends, ROWS, atol=0.01)  # beyond all scores
     bound = NORMS.max()
     relative = (BEYOND - SQUARES[0]) / (bound * (2 * LENGTHS[0] + bound))
     require_right(search.Matches(*map(np.array, (far["ids"], far["doubtful"]))), rows, relative)
@@ -188,6 +190,7 @@ def test_what_no_index_takes_is_refused(module, tmp_path):
         ("search", ["near", x, {"k": None}], "ParameterError", "k: null is for scores"),
         ("count", ["few", x, 0.5], "ParameterError", "no index with thresholds"),
         ("count", ["near", x, []], "ParameterError", "one threshold at least"),
+        ("count", ["near-l2", x, [BEYOND, 1e9]], "RangeError", "beyond all scores"),
         ("search", ["wide", x], "RangeError", "above 2^53"),
         ("search", ["owned-l2", x, {"secretKey": None}], "ParameterError", "give secretKey"),
         ("search", ["foreign", x], "NoiseError", "no row can have"),
