@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hemera.arrays.facts import MOST_WHOLE
 from hemera.arrays.recorded import (
     A,
     Axis,
@@ -92,7 +93,15 @@ def _summed(x: A, axis: Axis, keepdims: bool, factor: float) -> A:
 
 def product(x: A, axis: Axis = None, *, keepdims: bool = False) -> A:
     """The product over axes, in pairs."""
-    return over_axes(x, axis, keepdims, lambda rows: in_pairs(rows, lambda a, b: a * b))
+
+    def of_last(rows: A) -> A:
+        found = in_pairs(rows, lambda a, b: a * b)
+        # Rounds of an odd count leave one over: the step of it and of products is smaller than that of all.
+        step = None if rows.step is None else float(rows.step) ** rows.shape[-1]
+        facts_of(found).step = step if step is not None and 0 < step < MOST_WHOLE else found.step
+        return found
+
+    return over_axes(x, axis, keepdims, of_last)
 
 
 def in_pairs(rows: A, combine: Callable[[Any, Any], Any]) -> A:

@@ -37,6 +37,7 @@ from hemera.arrays.recorded import (
 from hemera.arrays.recorder import user_line
 from hemera.arrays.sparse_map import Values
 from hemera.errors import ParameterError
+from hemera.inputs.plain import stepping_array
 
 _MOST_POINTS = 10
 """Different values of which a function is a polynomial through its points: more make it too steep."""
@@ -125,7 +126,7 @@ def _compared_with(x: A, other: Any) -> A | Values:
     given = as_operand(other, x)
     if given is None:
         raise TypeError(f"an encrypted array is compared with arrays and numbers, not {type(other).__name__}")
-    return given if isinstance(given, np.ndarray) else as_numbers(given)
+    return stepping_array(other, "a comparison") if isinstance(given, np.ndarray) else as_numbers(given)
 
 
 def _decided(

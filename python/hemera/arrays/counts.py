@@ -24,7 +24,7 @@ from hemera.arrays.recorded import (
 )
 from hemera.arrays.sparse_map import Values
 from hemera.errors import ParameterError
-from hemera.inputs.plain import plain_array
+from hemera.inputs.plain import plain_array, stepping_array
 
 _MOST_TOGETHER = 1 << 15
 """Elements times plain numbers that exact programs compare at once: the largest rows have no more slots."""
@@ -32,7 +32,7 @@ _MOST_TOGETHER = 1 << 15
 
 def is_in(element: A, test_elements: Any, invert: bool = False) -> A:
     """`numpy.isin`: 1 where an element is one of some plain numbers; with `invert`, where it is none."""
-    x, known = as_numbers(element), np.unique(plain_array(test_elements, "np.isin", np.float64))
+    x, known = as_numbers(element), np.unique(stepping_array(test_elements, "np.isin"))
     step = step_of(x)
     whole, is_whole = multiples(known, step)
     low, high = x.range
@@ -45,7 +45,7 @@ def is_in(element: A, test_elements: Any, invert: bool = False) -> A:
 
 
 def _edges(edges: Any) -> Values:
-    known = plain_array(edges, "edges", np.float64)
+    known = stepping_array(edges, "edges")
     if known.ndim != 1 or not len(known) or (np.diff(known) < 0).any() or not np.isfinite(known).all():
         raise ParameterError("edges are ascending numbers, on one axis: give np.sort(edges)")
     return known

@@ -161,23 +161,23 @@ def expected_bits(
     function: Callable[..., Any], noisy: Callable[..., Any], samples: Sequence[Values]
 ) -> float:
     """-log2 of the error that a noisy run is expected to have, of the result that has the fewest bits,
-    relative to its own largest value: the root mean square of the worst errors of runs. Each result has at
-    least `_DRAWS` elements in all runs together.
+    relative to its own largest value: the root mean square of the worst errors of runs, of the sample where
+    it is largest. Each result has at least `_DRAWS` elements in all runs of a sample together.
 
     Args:
         function: without errors.
         noisy: the same with noise, new at each call.
         samples: for each input, of shape (samples, *shape).
     """
-    largest, errors = [], []
+    largest, worst = [], []
     for one in zip(*samples, strict=True):
         wanted = listed(function(*one))
         largest.append([magnitude(each) for each in wanted])
         size = min((each.size for each in wanted), default=0)  # of none: refused with the first difference
-        for _ in range(math.ceil(_DRAWS / max(1, size))):
-            errors.append(_differences(wanted, listed(noisy(*one))))
-    worst = np.sqrt(np.mean(np.square(errors), axis=0))
-    return _bits(_relative(worst, np.max(largest, axis=0)))
+        runs = math.ceil(_DRAWS / max(1, size))
+        errors = [_differences(wanted, listed(noisy(*one))) for _ in range(runs)]
+        worst.append(np.sqrt(np.mean(np.square(errors), axis=0)))
+    return _bits(_relative(np.max(worst, axis=0), np.max(largest, axis=0)))
 
 
 def compared(

@@ -15,15 +15,14 @@ from hemera._process import cached_property
 from hemera.arrays.tensor import TensorProgram
 from hemera.compiler.agreement import Agreement, agreement, exact_agreement, expected_bits
 from hemera.compiler.candidates import Compared, Found
+from hemera.compiler.draws import Draws, draws
 from hemera.compiler.options import LayoutName
 from hemera.compiler.packaged import Local, Packaged
 from hemera.compiler.report import layout_lines, table
 from hemera.compiler.result_errors import (
     MOST_SLOTS_DRAWN,
-    Draws,
     Recording,
     ResultError,
-    draws,
     roughly_noisy,
 )
 from hemera.compiler.specs import ArraySpec
@@ -152,15 +151,16 @@ class Compiled(Packaged):
         operation add it. `check` measures them. Infinite for exact programs.
 
         Args:
-            samples: for each input, of shape (samples, *shape); none: of `calibrate=`, or uniform draws from
-                the inputs' ranges.
+            samples: for each input, of shape (samples, *shape); none: of `calibrate=`, or a uniform draw from
+                the inputs' ranges, and where functions bend draws next to that and at the ends.
 
         Raises:
             MismatchError: for samples of other shapes.
         """
         if self.params.scheme != "ckks":
             return math.inf
-        given = self._given(samples) if samples else [each[:1] for each in self._draws.inputs]
+        few = self._draws.extremes if self._draws.bent else [0]
+        given = self._given(samples) if samples else [each[few] for each in self._draws.inputs]
         return expected_bits(self._of_types, self._noisy(), given)
 
     def _noisy(self) -> Callable[..., list[Values]]:

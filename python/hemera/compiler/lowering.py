@@ -9,12 +9,13 @@ import math
 import operator
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hemera.arrays.chains import scaling_of
 from hemera.arrays.facts import range_of
 from hemera.arrays.layout import Layout
 from hemera.arrays.operations import Affine, Apply, LookUp
@@ -198,6 +199,7 @@ class InSlots(Lowering[Value]):
 
     def affine(self, at: int, operation: Affine) -> Value:
         layout = self._layouts[at]
+        shift = self._shift(at, operation)
         low = high = 0.0
         counts, before = list[int](), self._folds
         sums: dict[tuple[int, ...], Symbol] = {}  # by the folds that they still take
@@ -205,6 +207,8 @@ class InSlots(Lowering[Value]):
             if not own.entries:
                 continue
             x = self._values[source]
+            if shift is not None:
+                x = replace(x, symbol=x.symbol.note(op.AddArray(shift)))
             term, count, folds = self._mapped(x, own, source, layout)
             counts.append(count)
             sums[folds] = sums[folds] + term.symbol if folds in sums else term.symbol
@@ -214,11 +218,23 @@ class InSlots(Lowering[Value]):
             source = self._program.nodes[at].operands[0]
             terms = [self._values[source].symbol * 0]
         total = functools.reduce(operator.add, terms)
-        if operation.offset is not None:
+        if operation.offset is not None and shift is None:
             offset = layout.pack(operation.offset.reshape(layout.shape), self._slots)
             total = total.note(op.AddArray(self._plain(offset)))
         self._how[at] = Step(at, layout, tuple(counts), self._folds - before)
         return Value(total, low, high)
+
+    def _shift(self, at: int, operation: Affine) -> NDArray[np.float64] | None:
+        """The offset of one scaling as an array that is added before it, where that is no larger than the
+        operand: a factor that is rounded then leaves 0 in its place, where functions may bend."""
+        factor = scaling_of(operation.maps[0]) if len(operation.maps) == 1 else None
+        source, layout = self._program.nodes[at].operands[0], self._layouts[at]
+        if not factor or factor.is_integer() or operation.offset is None or self._layouts[source] != layout:
+            return None
+        shift = operation.offset / factor
+        if self._modulus is not None or not np.abs(shift).max() <= max(map(abs, self._ranges[source])):
+            return None
+        return layout.pack(shift.reshape(layout.shape), self._slots)
 
     def _mapped(
         self, x: Value, own: SparseMap, source: int, target: Layout

@@ -15,22 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera._process import cached_property
-from hemera.arrays.facts import multiples_within
 from hemera.arrays.operations import Affine
 from hemera.arrays.recorder import Recorder
 from hemera.arrays.tensor import TensorProgram
+from hemera.compiler.draws import draws, exact_values
 from hemera.compiler.specs import ArraySpec
 from hemera.parameters import Parameters
 from hemera.program.program import ExpectedNoise
 
 Values = NDArray[Any]
 
-_MOST_DRAWS = 64
 _FEW_DRAWS = 4
-_DRAWS_OF_SIZES = 16
-"""Where no function is approximated."""
-_MOST_VALUES = 1 << 18
-"""The most values of all nodes and draws together, unless a single draw has more."""
 _FAR = 6
 """So many bits more than what was asked for are enough, whatever else is drawn."""
 _NOISE_VALUES = 8
@@ -70,51 +65,6 @@ class ResultError:
         return bool(self.noise <= 2.0 ** -(asked + 2 * _FAR) * self.size)
 
 
-@dataclass(frozen=True)
-class Draws:
-    """Inputs by which errors of results are estimated."""
-
-    inputs: list[Values]
-    """Each of shape (draws, *shape)."""
-    sized_by: int
-    """How many of the draws, the first ones, sizes of results are of."""
-
-    @property
-    def extremes(self) -> list[int]:
-        """The numbers of some draws that differ: the first one, and those at the ends of ranges; of samples
-        some of them."""
-        count = len(self.inputs[0])
-        ends = range(self.sized_by, min(self.sized_by + 3, count))
-        return [0, *ends] if ends else sorted({at * (count - 1) // 3 for at in range(4)})
-
-
-def draws(program: TensorProgram, specs: Sequence[ArraySpec], examples: Sequence[Values | None]) -> Draws:
-    """Samples, if there are some; else uniform draws, and after them the ends of ranges."""
-    total = sum([math.prod(node.shape) for node in program.nodes])
-    most = _MOST_DRAWS if program.approximated else _DRAWS_OF_SIZES
-    count = max(1, min(most, _MOST_VALUES // total))
-    given = [each for each in examples if each is not None]
-    if len(given) == len(specs):
-        places = np.linspace(0, len(given[0]) - 1, min(count, len(given[0]))).astype(int)
-        return Draws([each[places] for each in given], len(places))
-    random = np.random.default_rng(0)
-    ends = count // 4
-    return Draws([_drawn(spec, count, ends, random) for spec in specs], count)
-
-
-def _drawn(spec: ArraySpec, count: int, ends: int, random: np.random.Generator) -> Values:
-    """Uniform draws, and ends of the range: all at one end first, then each element at any."""
-    assert spec.range is not None
-    low, high = spec.range
-    inside = random.uniform(low, high, (count, *spec.shape))
-    at_ends = random.choice([low, high], (ends, *spec.shape))
-    at_ends[:1], at_ends[1:2] = low, high
-    found = np.concatenate([inside, at_ends])
-    if spec.step is not None:
-        found = np.clip(spec.step * np.rint(found / spec.step), *multiples_within(low, high, spec.step))
-    return found
-
-
 def roughly_noisy(program: TensorProgram, params: Parameters, slots: int) -> Callable[..., list[Values]]:
     """A run of one draw in the clear, where each operation adds the noise of a rescale: for programs whose
     slots are too many to be computed."""
@@ -143,7 +93,7 @@ class Recording:
         pruned = self._program.pruned()
         self._draws = draws(pruned, specs, examples)
         inputs = self._draws.inputs
-        exact = values = _exact(pruned, inputs)
+        exact = values = exact_values(pruned, inputs)
         if pruned.approximated:
             with np.errstate(all="ignore"):
                 values = pruned.values(inputs, clip=True)
@@ -157,12 +107,12 @@ class Recording:
             self.errors.append(ResultError(name, size, magnitude(values[at] - exact[at]), 0.0))
 
     def with_noise(self, noisy: Callable[..., Any], asked: float) -> list[ResultError]:
-        """The errors with the root mean square of the largest ones of runs on a draw: of the first draw, and
-        of ends of ranges, whichever has the largest.
+        """The errors with the root mean square of the largest ones of runs on a draw: of draws next to
+        bends, of the first one, and of ends of ranges, whichever has the largest.
 
         Args:
             noisy: a run of one draw in the clear, with noise.
-            asked: bits of each result: noise that is far less on the first draw is drawn once.
+            asked: bits of each result: noise that is far less there is not drawn at ends of ranges.
         """
         enough = 2.0 ** -(asked + _FAR) * np.array([each.size for each in self.errors])
         runs = math.ceil(_NOISE_VALUES / min([each[0].size for each in self._quiet]))
@@ -172,7 +122,7 @@ class Recording:
             row = rows[run % len(rows)]
             pairs = zip(listed(noisy(*(each[row] for each in self._draws.inputs))), self._quiet, strict=True)
             squares[run % len(rows)] += [_difference(a, b[row]) ** 2 for a, b in pairs]
-            if run == 0 and (squares[0] <= enough**2).all():
+            if run == len(self._draws.bent) and (squares <= enough**2).all():
                 break
         counts = [max(1, len(range(at, run + 1, len(rows)))) for at in range(len(rows))]
         noise = np.sqrt((squares.T / counts).max(1))
@@ -192,7 +142,7 @@ class Recording:
         """For each group of functions the errors of results where no other function has any."""
         inputs = self._draws.inputs
         nodes = self._program.approximated
-        exact = _exact(self._program, inputs) if nodes else []
+        exact = exact_values(self._program, inputs) if nodes else []
         for places in self.groups:
             others = set(nodes) - {nodes[place] for place in places}
             with np.errstate(all="ignore"):
@@ -214,7 +164,7 @@ class Recording:
         by as much."""
         program = self._program
         inputs = [each[:1] for each in self._draws.inputs]
-        exact = _exact(program, inputs)
+        exact = exact_values(program, inputs)
         output = dict(program.outputs)[name]
         random = np.random.default_rng(0)
         effects = []
@@ -267,9 +217,3 @@ def _largest_summand(program: TensorProgram, at: int, values: Sequence[Values]) 
         return 0.0
     pairs = zip(node.operands, node.operation.maps, strict=True)
     return max(magnitude(own.values) * magnitude(values[each]) for each, own in pairs)
-
-
-def _exact(program: TensorProgram, inputs: Sequence[Values]) -> list[Values]:
-    """The values of all nodes by formulas."""
-    with np.errstate(all="ignore"):
-        return program.values(inputs, clip=True, formulas=program.approximated)

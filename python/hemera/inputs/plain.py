@@ -69,6 +69,23 @@ def plain_array(values: Any, what: str, dtype: DTypeLike | None = None) -> NDArr
         ) from None
 
 
+def stepping_array(values: Any, what: str) -> NDArray[np.float64]:
+    """`plain_array` of float64 for functions that jump, which a rounding of its numbers would move.
+
+    Raises:
+        ParameterError: for numbers of a wider type that are none of float64.
+        TypeError, ParameterError: as of `plain_array`.
+    """
+    found = plain_array(values, what, np.float64)
+    given = np.asarray(values)
+    if given.dtype.kind == "f" and (found != given).any():
+        raise _core.ParameterError(
+            f"{what}: a number of {given.dtype} is none of float64, and results jump where it is rounded; "
+            "round it before, as np.float64(number) does"
+        )
+    return found
+
+
 def refuse_missing(values: Any, what: str) -> None:
     """ParameterError for values that are missing: see `plain_array`."""
     if isinstance(values, np.ndarray):

@@ -210,20 +210,19 @@ class Program:
             modulus: the plaintext modulus; 0 with CKKS.
             changed: gives what to go on with in place of a value, from its number, the value and the operands
                 of its operation; inputs have none.
-            clip: whether what functions take is brought into their intervals; else a RangeError.
+            clip: whether functions go by `Function.evaluate_near`; else RangeErrors outside of intervals.
         """
         values = [np.asarray(np.asarray(x) % modulus, np.int64) if modulus else np.asarray(x) for x in inputs]
         if changed is not None:
             values = [changed(number, x, ()) for number, x in enumerate(values)]
         for node in self.nodes:
             xs = self._aligned_clear([values[at] for at in node.operands], node.operands)
-            if clip:
-                xs = node.operation.clipped(xs)
+            clear = node.operation.clear_with_noise if clip else node.operation.clear_of_batch
             first = self.forms[node.operands[0]]
             if modulus:  # Python's integers where words are too short: what wraps on the way is right again
                 bound = node.operation.clear_bound(modulus - 1, len(xs), first.slots)
                 xs = xs if bound is not None and bound < 1 << 63 else [x.astype(object) for x in xs]
-            result = node.operation.clear_of_batch(len(first.shape), *xs)
+            result = clear(len(first.shape), *xs)
             if changed is not None:
                 result = changed(len(values), result, xs)
             if modulus and not node.operation.moves:

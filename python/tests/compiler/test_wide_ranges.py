@@ -137,6 +137,50 @@ def test_functions_on_intervals_far_from_0() -> None:
     assert_gives(lambda x: np.sqrt((x * x).mean() + 2.62e13), far, [np.full(13, end) for end in far.range])
 
 
+BANDS: dict[str, Callable[[Any, float], Any]] = {
+    "one clip": lambda x, at: np.clip(x, at - 2, at + 2),
+    "two rectifiers": lambda x, at: np.minimum(np.maximum(x, at - 2), at + 2),
+    "two maxima": lambda x, at: np.minimum(np.maximum(x, x * 0 + at - 2), x * 0 + at + 2),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "at", "bits"),
+    [
+        ("one clip", 1e3, 8),
+        ("one clip", 1e3, 16),
+        ("one clip", 1e7, 20),
+        ("two rectifiers", 1e7, 8),
+        ("two rectifiers", 2e7 - 1, 12),
+        ("two maxima", 1e7, 8),
+    ],
+)
+def test_narrow_bands_between_bends(name: str, at: float, bits: int) -> None:
+    """A band of 2^-22 of the range, which no draw meets, has the bits that are told, and is where the program
+    has it. Noise of copies of slots takes nothing out of [-1, 1]."""
+    most = 2e7
+    plan = hm.compile(
+        lambda x: BANDS[name](x, at), hm.ArraySpec((8,), (0, most)), precision_bits=bits, security=None
+    )
+    run, told = plan.local(threads=1), plan.expected_bits()
+    assert told >= bits - 0.5
+    near = np.minimum(at + np.array([-3, -2, -1, 0, 1, 1.9, 2, 3]), most)
+    for x in (near, near[::-1], np.full(8, 0.0), np.full(8, most), np.linspace(0, most, 8)):
+        error = np.abs(run(x) - np.clip(x, at - 2, at + 2)).max()
+        assert error <= 2 ** (1 - told) * at
+
+
+@pytest.mark.parametrize(
+    ("name", "largest", "bits"),
+    [("abs", 3, 20), ("relu", 100, 16), ("abs", 2**16, 5), ("abs", 2**18, 3), ("relu", 2**20, 2)],
+)
+def test_signs_next_to_1_have_finite_polynomials(name: str, largest: float, bits: float) -> None:
+    function = getattr(hm.circuits, name)((-largest, largest), bits=bits)
+    x = np.concatenate([np.linspace(-largest, largest, 1001), largest * 2.0 ** -np.arange(40)])
+    wanted = np.abs(x) if name == "abs" else np.maximum(x, 0)
+    assert np.abs(function(x) - wanted).max() <= 2.0**-bits
+
+
 def test_small_weights_are_rounded() -> None:
     """1e-9 is a multiple of 2^-40 but for 2^-12 of itself: where nothing else has errors, too."""
     spec = hm.ArraySpec((2,), (9.22581e6, 9.31807e6))

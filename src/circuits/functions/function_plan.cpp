@@ -26,19 +26,6 @@ using Complex = std::complex<double>;
 using Value = Function::Value;
 using Rows = std::vector<std::vector<Complex>>;
 
-// Values of each input, evenly spread, at which the expected error is taken; the ends and the middle, where a
-// step is steep, come on top.
-constexpr std::size_t sample_count = 1024;
-
-// Sample `number` of input `input`, in [-1, 1]; each input goes through them in another order. The middle is
-// followed by the ends.
-double sample_at(std::size_t number, std::size_t input) {
-  if (number == sample_count) return 0;
-  if (number > sample_count) return (number - sample_count - 1) >> input & 1 ? 1 : -1;
-  const std::size_t place = (number * (2 * input + 1) + 7 * input) % sample_count;
-  return (2 * static_cast<double>(place) + 1) / static_cast<double>(sample_count) - 1;
-}
-
 }  // namespace
 
 FunctionPlan::FunctionPlan(const rlwe::Parameters& parameters, Function function,
@@ -132,29 +119,44 @@ void FunctionPlan::leave_rescale() {
 }
 
 // A step that maps an interval to [-1, 1], as series take it, has a factor of 2^-30 and a large constant
-// where the interval is wide and far from 0. The middle stays where it is, and the ends inside.
+// where the interval is wide and far from 0. What it maps to 0 stays there, as that is where a sign jumps, or
+// else the middle stays where it is; the ends stay inside. Sums of several inputs are rounded as they are.
 void FunctionPlan::round_factors() {
   const rlwe::ScalePolicy scales(parameters());
+  rlwe::Metadata meta;
+  meta.level = level();
+  meta.scale = scale();
+  const auto is_of_input = [&](const Function::Term& term) {
+    return term.value < function_.inputs().size() && is_real_number(term.factor);
+  };
   for (FunctionStep& step : steps_) {
-    const bool is_map = step.rescaled && step.products.empty() && step.terms.size() == 1;
+    const bool is_map = step.rescaled && step.products.empty() && !step.terms.empty() &&
+                        std::all_of(step.terms.begin(), step.terms.end(), is_of_input);
     if (!is_map || is_lowered(step) || step.scale_rest != 0 || !is_real_number(step.constant)) continue;
-    Function::Term& term = step.terms.front();
-    if (term.value >= function_.inputs().size() || !is_real_number(term.factor)) continue;
-    const auto& [low, high] = function_.inputs()[term.value];
-    rlwe::Metadata meta;
-    meta.level = level();
-    meta.scale = scale();
     const double unit = step.scale / scales.dropped(meta, step.level).meta.scale;
+    if (step.terms.size() > 1) {
+      for (const Function::Term& term : step.terms) {
+        const double factor = term.factor.front().real();
+        step.factor_errors.push_back(factor - std::nearbyint(factor * unit) / unit);
+      }
+      continue;
+    }
+    Function::Term& term = step.terms.front();
+    const auto& [low, high] = function_.inputs()[term.value];
     const double factor = term.factor.front().real(), rounded = std::trunc(factor * unit) / unit;
-    const double moved = (factor - rounded) * ((low + high) / 2);
+    const double zero = -step.constant.front().real() / factor;
+    const double fixed = low < zero && zero < high ? zero : (low + high) / 2;
+    const double moved = (factor - rounded) * fixed;
     if (!std::isfinite(moved) || moved == 0) continue;
     term.factor = {rounded};
     step.constant = {step.constant.front().real() + moved};
-    step.factor_error = factor - rounded;
+    step.factor_errors = {factor - rounded};
+    step.fixed = fixed;
   }
 }
 
 void FunctionPlan::lower(Lowering lowering) {
+  polynomials_.clear();
   std::vector<Value> lowered;  // by value of the function
   for (std::size_t i = 0; i < function_.inputs().size(); ++i) {
     lowered.push_back(lowering.add_input(level(), scale()));
@@ -175,6 +177,7 @@ void FunctionPlan::lower(Lowering lowering) {
     } else {
       const auto& [x, polynomial] = std::get<Function::OfPolynomial>(part);
       const auto values = lowering.add(lowered[x], polynomial);
+      polynomials_.insert(polynomials_.end(), values.begin(), values.end());
       lowered.insert(lowered.end(), values.begin(), values.end());
     }
   }
@@ -237,48 +240,6 @@ Rows FunctionPlan::evaluate_clear(std::span<const std::vector<Complex>> inputs) 
     for (std::size_t i = 0; i < outputs_.size(); ++i) results[i][slot] = values[outputs_[i]];
   }
   return results;
-}
-
-ExpectedError FunctionPlan::error_from(double fresh) const {
-  const std::size_t inputs = function_.inputs().size();
-  const std::size_t ends = std::size_t{1} << std::min<std::size_t>(inputs, 4);
-  double sum = 0, worst = 0;
-  for (std::size_t sample = 0; sample < sample_count + 1 + ends; ++sample) {
-    const std::size_t slot = sample % function_.width();
-    std::vector<Complex> values;
-    for (std::size_t i = 0; i < inputs; ++i) {
-      const auto& [low, high] = function_.inputs()[i];
-      values.emplace_back((low + high) / 2 + sample_at(sample, i) * (high - low) / 2);
-    }
-    for (const FunctionStep& step : steps_) values.push_back(value_of(step, values, slot));
-    for (const Value output : outputs_) {
-      // The derivative of the output by each value, from the last step to the first.
-      std::vector<Complex> slopes(values.size());
-      slopes[output] = 1;
-      double variance = 0;
-      for (std::size_t i = steps_.size(); i-- > 0;) {
-        const FunctionStep& step = steps_[i];
-        const Complex slope = slopes[inputs + i];
-        if (slope == 0.0) continue;
-        if (step.rescaled) variance += std::norm(slope) * std::pow(rounding_ / step.result_scale, 2);
-        for (const auto& [a, b] : step.products) {
-          slopes[a] += static_cast<double>(step.factor) * slope * values[b];
-          slopes[b] += static_cast<double>(step.factor) * slope * values[a];
-        }
-        for (const auto& term : step.terms) slopes[term.value] += slope * in_slot(term.factor, slot);
-        if (step.factor_error != 0) {
-          const auto& [low, high] = function_.inputs()[step.terms.front().value];
-          const Complex beside = values[step.terms.front().value] - (low + high) / 2;
-          variance += std::norm(slope * step.factor_error * beside);
-        }
-      }
-      for (std::size_t i = 0; i < inputs; ++i) variance += std::norm(slopes[i]) * fresh * fresh;
-      if (sample < sample_count) sum += variance;
-      worst = std::max(worst, variance);
-    }
-  }
-  const auto count = static_cast<double>(sample_count * outputs_.size());
-  return {.mean = std::sqrt(sum / count), .worst = std::sqrt(worst)};
 }
 
 }  // namespace hemera::circuits

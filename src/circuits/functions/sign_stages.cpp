@@ -29,6 +29,15 @@ constexpr int bisections = 60;
 // The rounding of sums of rounded numbers.
 constexpr double stage_rounding = 0x1p-44;
 
+// Where the error is about this, polynomials for values nearer to 1 gain nothing, and their r(y) grows
+// without bounds beside its interval, on the way to y = 0.
+constexpr double least_error_bits = 50;
+
+double farthest_from(std::size_t degree) {
+  const double growth = std::exp2(least_error_bits / static_cast<double>(degree / 2 + 1));
+  return (growth - 1) / (growth + 1);
+}
+
 std::vector<double> derivative_of(const std::vector<double>& coefficients) {
   const std::size_t degree = coefficients.size() - 1;
   std::vector<double> result(degree + 2);
@@ -90,7 +99,8 @@ Interval range_of(const std::vector<double>& coefficients, double from) {
 
 }  // namespace
 
-SignStage nearest_to_sign(double from, std::size_t degree) {
+SignStage nearest_to_sign(double given, std::size_t degree) {
+  const double from = std::min(given, farthest_from(degree));
   const Approximation inner = approximate([](double y) { return 1 / std::sqrt(y); }, {from * from, 1},
                                           degree / 2, {.weight = [](double y) { return std::sqrt(y); }});
   const auto odd = [&](double x) { return x * inner.polynomial.evaluate(0, x * x).real(); };

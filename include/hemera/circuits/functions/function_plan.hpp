@@ -68,7 +68,10 @@ struct FunctionStep {
   std::vector<Function::Term> terms = {};
   Coefficient constant = {0};
   double constant_rest = 0;  ///< Function::Sum::constant_rest
-  double factor_error = 0;   ///< of an input's factor, which is rounded to a multiple of 1 / scale
+  /// Errors of the inputs' factors, which are rounded to multiples of 1 / scale, and the value of a single
+  /// input at which that makes none.
+  std::vector<double> factor_errors = {};
+  double fixed = 0;
   std::size_t result_level = 0;
   double result_scale = 0;
   /// The rests of both scales beside their doubles, where the scales take factors of 2 (doubles_by_scale).
@@ -128,8 +131,16 @@ class FunctionPlan : public Plan {
   [[nodiscard]] std::optional<rlwe::GadgetPrimes> gadget_of(const rlwe::KeyRole& role,
                                                             std::size_t level) const override;
   /// Each rescale adds the rounding of its two components, which the derivative carries to the result. The
-  /// mean is over the intervals, the worst place one of their values.
+  /// mean is over the intervals, the worst place one of their values. Where noise takes values out of the
+  /// interval of a polynomial that follows, both are that of draws of it.
   [[nodiscard]] ExpectedError error_from(double input_error) const override;
+  /// The values of all inputs and steps, at numbers from -1 to 1 for the intervals of the inputs.
+  [[nodiscard]] std::vector<std::complex<double>> values_at(const std::vector<double>& places,
+                                                            std::size_t slot) const;
+  /// Places where a polynomial that others follow is steep, and near them; near the ends of intervals.
+  [[nodiscard]] std::vector<std::vector<double>> noisy_places() const;
+  /// The largest error in a few draws of noise, each with the tails of that of all copies of the slots.
+  [[nodiscard]] double drawn_error(double input_error) const;
   /// The last step that takes each value; the number of steps for outputs.
   [[nodiscard]] std::vector<std::size_t> last_uses() const;
 
@@ -140,6 +151,7 @@ class FunctionPlan : public Plan {
   std::size_t slots_;
   std::vector<FunctionStep> steps_;
   std::vector<std::size_t> outputs_;
+  std::vector<std::size_t> polynomials_;  // the values of the function that are polynomials of others
   std::vector<rlwe::PlainOperand> results_;
   std::vector<double> largest_;  // of each output, over the intervals
 };

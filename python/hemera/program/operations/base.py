@@ -204,9 +204,9 @@ class Operation(ABC):
         """The largest absolute value of `clear`'s result, for integers up to `largest`; None: unknown."""
         return largest if self.moves else None
 
-    def clipped(self, xs: list[Array]) -> list[Array]:
-        """Values in the clear, brought into what the operation is for."""
-        return xs
+    def clear_with_noise(self, axes: int, *xs: Array) -> Array:
+        """`clear_of_batch` of values that noise may have taken out of what the operation is for."""
+        return self.clear_of_batch(axes, *xs)
 
 
 LATER = {"later": True}

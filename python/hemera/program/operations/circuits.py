@@ -107,7 +107,7 @@ class _OfFunction(SlotBySlot):
         return self.function.evaluate_clear(*xs)
 
     def noise(self, at: Place, *xs: Array) -> Any:
-        mean, worst = self._at(at).expected_error(0.0)
+        mean, worst = self._at(at).own_error
         gap = (self.function.recipe or {}).get("gap", 0.0)
         # Steps are steep at 0. Beyond the gap, errors of their stages are squared, or carry values over it.
         beyond = max(mean, (2 * worst) ** 2) if gap else mean
@@ -126,10 +126,8 @@ class _OfFunction(SlotBySlot):
     def bounded(self, at: Bounds, *xs: Bounded) -> Bounded:
         return at.function(self.function, xs)
 
-    def clipped(self, xs: list[Array]) -> list[Array]:
-        if self.function._native.is_unbounded:
-            return xs
-        return [np.clip(np.real(x), *own) for x, own in zip(xs, self.function.intervals, strict=True)]
+    def clear_with_noise(self, axes: int, *xs: Array) -> Array:
+        return self.function.evaluate_near(*map(np.real, xs))
 
 
 _MAX_DEGREE = 1023

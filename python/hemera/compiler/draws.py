@@ -1,0 +1,222 @@
+"""Inputs by which errors of results are estimated: samples or uniform draws, ends of ranges, and inputs that
+bring values next to where functions bend, as `numpy.maximum` does where its operands are equal. The band
+between two bends may be so narrow a part of a range that no draw is in it, and all results be the same
+elsewhere.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hemera.arrays.facts import distinct, multiples_within
+from hemera.arrays.operations import Affine, Apply
+from hemera.arrays.tensor import TensorProgram
+from hemera.compiler.specs import ArraySpec
+
+Values = NDArray[Any]
+
+_MOST_DRAWS = 64
+_DRAWS_OF_SIZES = 16
+"""Where no function is approximated."""
+_MOST_VALUES = 1 << 18
+"""The most values of all nodes and draws together, unless a single draw has more."""
+_AT_ZERO = ("abs", "leaky_relu", "maximum", "relu")
+"""Functions that bend where their operand, or the difference of their operands, is 0."""
+_BISECTIONS = 44
+_ELEMENTS = 2
+"""Elements of an array that are brought next to a bend, at most."""
+_DISTANCES = np.array([0.0, *(sign * 4.0**-at for at in range(1, 23) for sign in (-1, 1))])
+"""From a bend, as parts of the way between two draws on its sides."""
+_MOST_NOISY = 3
+"""Bends next to which noise is drawn."""
+_NUDGE = 2.0**-36
+"""The change of values that shows where results are sensitive to it."""
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Inputs by which errors of results are estimated."""
+
+    inputs: list[Values]
+    """Each of shape (draws, *shape)."""
+    sized_by: int
+    """How many of the draws, the first ones, sizes of results are of."""
+    plain: int
+    """How many of them are samples, uniform, or at ends of ranges; the others are next to bends."""
+    bent: tuple[int, ...] = ()
+    """Numbers of some of the others, where errors are largest."""
+
+    @property
+    def extremes(self) -> list[int]:
+        """The numbers of some draws that differ: those next to bends, the first one, and those at the ends of
+        ranges; of samples some of them."""
+        ends = range(self.sized_by, min(self.sized_by + 3, self.plain))
+        return [
+            *self.bent,
+            *([0, *ends] if ends else sorted({at * (self.plain - 1) // 3 for at in range(4)})),
+        ]
+
+
+def draws(program: TensorProgram, specs: Sequence[ArraySpec], examples: Sequence[Values | None]) -> Draws:
+    """Samples, if there are some; else uniform draws, and after them the ends of ranges. Then draws next to
+    bends."""
+    total = sum([math.prod(node.shape) for node in program.nodes])
+    most = _MOST_DRAWS if program.approximated else _DRAWS_OF_SIZES
+    count = max(1, min(most, _MOST_VALUES // total))
+    given = [each for each in examples if each is not None]
+    if len(given) == len(specs):
+        places = np.linspace(0, len(given[0]) - 1, min(count, len(given[0]))).astype(int)
+        found = Draws([each[places] for each in given], len(places), len(places))
+    else:
+        random = np.random.default_rng(0)
+        ends = count // 4
+        found = Draws([_drawn(spec, count, ends, random) for spec in specs], count, count + ends)
+    return _with_bends(program, found, specs)
+
+
+def _drawn(spec: ArraySpec, count: int, ends: int, random: np.random.Generator) -> Values:
+    """Uniform draws, and ends of the range: all at one end first, then each element at any."""
+    assert spec.range is not None
+    low, high = spec.range
+    inside = random.uniform(low, high, (count, *spec.shape))
+    at_ends = random.choice([low, high], (ends, *spec.shape))
+    at_ends[:1], at_ends[1:2] = low, high
+    return _on_step(np.concatenate([inside, at_ends]), spec)
+
+
+def _on_step(values: Values, spec: ArraySpec) -> Values:
+    """The nearest multiples of the step of an input, if it has one."""
+    if spec.step is None:
+        return values
+    assert spec.range is not None
+    return np.clip(spec.step * np.rint(values / spec.step), *multiples_within(*spec.range, spec.step))
+
+
+@dataclass(frozen=True)
+class _Bend:
+    """Where a function bends: the difference of its operands, or its operand, less a number is 0 there."""
+
+    operands: tuple[int, ...]
+    number: float
+
+    @classmethod
+    def all_of(cls, program: TensorProgram) -> Iterator[_Bend]:
+        """The bends of all functions."""
+        for node in program.nodes:
+            function = node.operation.function if isinstance(node.operation, Apply) else None
+            if function is None or function.recipe is None:
+                continue
+            if function.name in _AT_ZERO:
+                yield cls(node.operands, 0.0)
+            elif function.name == "clip" or "clip" in function.recipe:
+                yield from (cls(node.operands, function.recipe[end]) for end in ("low", "high"))
+
+    def distances(self, values: Sequence[Values]) -> Values:
+        """From the bend, with signs, of shape (draws, size), for the values of all nodes."""
+        found, *others = (values[at].reshape(len(values[at]), -1) for at in self.operands)
+        return np.asarray(found - (others[0] if others else 0.0) - self.number)
+
+
+def _with_bends(program: TensorProgram, found: Draws, specs: Sequence[ArraySpec]) -> Draws:
+    """More draws, next to bends that lie between two of those that there are, element by element. Bends may
+    be met in draws next to others alone."""
+    inputs, left = found.inputs, list(_Bend.all_of(program))
+    ways: list[tuple[_Bend, int, int, int]] = []
+    while left:
+        values = exact_values(program, inputs)
+        more, far = list[tuple[_Bend, int, int, int]](), list[_Bend]()
+        for bend in left:
+            crossed = list(_crossed(bend.distances(values)))
+            more += [(bend, *each) for each in crossed]
+            far += [] if crossed else [bend]
+        if not more:
+            break
+        rows = _next_to(program, inputs, more, specs)
+        inputs = [np.concatenate(each) for each in zip(inputs, rows, strict=True)]
+        ways, left = ways + more, far
+    bent = _worst(program, inputs, found.plain, len(ways)) if ways else ()
+    return replace(found, inputs=inputs, bent=bent)
+
+
+def _crossed(distances: Values) -> Iterator[tuple[int, int, int]]:
+    """Some elements that are on both sides of a bend, each with the draws that are nearest on each side."""
+    below, above = (np.where(each < 0, each, -np.inf) for each in (distances, -distances))
+    elements = np.flatnonzero(np.isfinite(below).any(0) & np.isfinite(above).any(0))
+    for element in distinct(elements[[0, -1]]) if len(elements) else ():
+        yield int(element), int(below[:, element].argmax()), int(above[:, element].argmax())
+
+
+def _next_to(
+    program: TensorProgram,
+    inputs: Sequence[Values],
+    ways: Sequence[tuple[_Bend, int, int, int]],
+    specs: Sequence[ArraySpec],
+) -> list[Values]:
+    """Inputs at bends, and at distances from them, each on the way from one draw to another one: of shape
+    (ways * distances, *shape)."""
+    _, _, lows, highs = zip(*ways, strict=True)
+    ends = [(each[list(lows)], each[list(highs)]) for each in inputs]
+
+    def between(parts: Values) -> list[Values]:
+        """At these parts of each way, of shape (ways, count)."""
+        found = []
+        for (low, high), spec in zip(ends, specs, strict=True):
+            own = parts.reshape(*parts.shape, *[1] * (low.ndim - 1))
+            values = low[:, None] + own * (high - low)[:, None]
+            found.append(_on_step(values.reshape(-1, *low.shape[1:]), spec))
+        return found
+
+    least, most = np.zeros((len(ways), 1)), np.ones((len(ways), 1))
+    for _ in range(_BISECTIONS):
+        middle = (least + most) / 2
+        values = exact_values(program, between(middle))
+        for way, (bend, element, _, _) in enumerate(ways):
+            is_below = bend.distances(values)[way, element] < 0
+            (least if is_below else most)[way] = middle[way]
+    return between(np.clip(least + _DISTANCES, 0, 1))
+
+
+def _worst(program: TensorProgram, inputs: Sequence[Values], first: int, ways: int) -> tuple[int, ...]:
+    """Some of the draws from `first` on, as many next to each bend: where results have the largest error by
+    approximations, and where small changes of values and of weights change them most."""
+    near = [each[first:] for each in inputs]
+    exact = exact_values(program, near)
+    random = np.random.default_rng(0)
+
+    def changed(at: int, values: Values) -> Values:
+        node = program.nodes[at]
+        weighed = isinstance(node.operation, Affine) and node.operation.depth
+        operands = [_largest_of_each(exact[each]) for each in node.operands] if weighed else []
+        size = np.maximum.reduce([np.ones(len(values)), *operands]).reshape(-1, *[1] * (values.ndim - 1))
+        return np.asarray(values + _NUDGE * size * random.standard_normal(values.shape))
+
+    def errors(**options: Any) -> Values:
+        """The largest of each draw, as a part of that of all draws."""
+        with np.errstate(all="ignore"):
+            values = program.values(near, clip=True, **options)
+        of_results = (_largest_of_each(values[at] - exact[at]) for _, at in program.outputs)
+        return np.asarray(np.max([own / own.max() if own.any() else own for own in of_results], axis=0))
+
+    changes = errors(formulas=program.approximated, changed=changed).reshape(ways, -1)
+    order = np.argsort(-changes.max(1), kind="stable")[:_MOST_NOISY]
+    sensitive = order * changes.shape[1] + changes.argmax(1)[order]
+    found = [int(errors().argmax()), *sensitive.tolist()]
+    return tuple(first + at for at in dict.fromkeys(found))
+
+
+def _largest_of_each(values: Values) -> Values:
+    """The largest magnitude of each draw."""
+    found = np.abs(values).reshape(len(values), -1).max(axis=1)
+    return np.asarray(np.where(found == found, found, np.inf))
+
+
+def exact_values(program: TensorProgram, inputs: Sequence[Values]) -> list[Values]:
+    """The values of all nodes by formulas."""
+    with np.errstate(all="ignore"):
+        return program.values(inputs, clip=True, formulas=program.approximated)
