@@ -311,7 +311,10 @@ class InSlots(Lowering[Value]):
         """Multiples by whole numbers take no level. At the lowest one a factor is at most as large as
         results may be: larger ones are sums."""
         if not factor.is_integer() or abs(factor) > _MOST_WHOLE:
-            return symbol * factor
+            doublings = max(0, math.ceil(math.log2(abs(factor) / self._largest))) if factor else 0
+            for _ in range(doublings):  # elements are as small as the factor is large
+                symbol = symbol + symbol
+            return symbol * (factor / 2.0**doublings)
         whole, sign = abs(int(factor)), -1 if factor < 0 else 1
         left = max(0, whole.bit_length() - int(self._largest).bit_length())
         most = sign * (whole >> left)

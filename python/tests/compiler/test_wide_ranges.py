@@ -104,6 +104,12 @@ def test_whole_factors_at_the_lowest_level(factor: int) -> None:
     assert plan.depth == 1
 
 
+@pytest.mark.parametrize("factor", [57.3, -1000.5, 1e6 / 7])
+def test_factors_above_all_results(factor: float) -> None:
+    most = 2 / abs(factor)
+    assert_gives(lambda x: x * factor, hm.ArraySpec((3,), (-most, most)), [np.array([-most, most, 0])])
+
+
 def test_small_variances_far_from_0_can_be_computed() -> None:
     rows = [np.array([0.0355262, 0.0358, 0.03588, 0.0356])]
     assert_gives(lambda x: x.var(), hm.ArraySpec((4,), (0.0355262, 0.0358815)), rows)
