@@ -177,7 +177,7 @@ export class Index extends Served {
     });
     if (squared) slots.fill(-factor / (2 * parts), count);
     // Scores of 0 are far from thresholds at either end.
-    const beyond = (levels ?? []).filter((each) => Math.abs(each) > 1).length;
+    const beyond = (levels ?? []).filter((each) => Math.abs(each) > 1 + 2 ** -14).length;
     if (beyond > 0 && beyond < levels.length) refuse('RangeError', `${beyond} thresholds are beyond all scores; ask for them by themselves`);
     if (beyond > 0) slots.fill(0);
     const ciphertexts = levels ? Math.ceil(levels.length / copies) : 0;

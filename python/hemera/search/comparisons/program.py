@@ -167,7 +167,7 @@ class Comparisons(Slots):
             raise ParameterError(f"a query has up to {MOST_THRESHOLDS} thresholds, not {levels.size}")
         flat = levels.reshape(-1)
         found = flat if is_relative else self.relative(flat, asked.norm)
-        beyond = np.abs(found) > 1
+        beyond = np.abs(found) > 1 + _DOUBT
         if 0 < beyond.sum() < len(beyond):
             raise RangeError(
                 f"thresholds {flat[beyond][:3].tolist()} are beyond all scores; ask for them by themselves"
