@@ -235,14 +235,11 @@ class Layout:
     @cached_property
     def places(self) -> Indices:
         """The slot of each element of a tile, in the order of memory: the one whose copy bits are 0."""
-        shape = self.tile or self.shape
-        weights = [np.zeros(extent, np.int64) for extent in shape]
-        for at, (axis, bit) in enumerate(self.bits):
-            if axis >= 0:
-                weights[axis] += (np.arange(shape[axis]) >> bit & 1) << at
-        found = np.zeros((1,) * len(shape), np.int64)
-        for axis, weight in enumerate(weights):
-            found = found + weight.reshape(-1, *(1,) * (len(shape) - 1 - axis))
+        found = np.zeros(1, np.int64)
+        for axis, extent in enumerate(self.tile or self.shape):
+            own = [(bit, 1 << at) for at, (of, bit) in enumerate(self.bits) if of == axis]
+            bits, weights = np.array(own, np.int64).reshape(-1, 2).T
+            found = np.add.outer(found, (np.arange(extent)[:, np.newaxis] >> bits & 1) @ weights)
         return found.ravel()
 
     @cached_property

@@ -55,7 +55,7 @@ class PackedMap:
 
 def offsets(rows: Indices, columns: Indices, source: Layout, target: Layout) -> Indices:
     """The number of the diagonal of each entry, modulo the smaller of the periods."""
-    taken, slots = _taken(target.places[rows], columns, source, target)
+    taken, slots = _taken(target.places.take(rows), columns, source, target)
     return (taken - slots) & (min(source.period, target.period) - 1)
 
 
@@ -71,8 +71,10 @@ def free_folds(source: Layout, target: Layout) -> tuple[int, ...]:
 def _taken(places: Indices, columns: Indices, source: Layout, target: Layout) -> tuple[Indices, Indices]:
     """The slot of the source that each entry takes, and the slot where its product stands: that of its
     result, or the FREE one of it that is nearest, from which a fold brings it."""
-    taken = source.places[columns] | (places & source.copy_mask)
-    return taken, places | (taken & target.free_mask)
+    taken = source.places.take(columns)
+    if source.copy_mask:
+        taken |= places & source.copy_mask
+    return taken, places | (taken & target.free_mask) if target.free_mask else places
 
 
 def packed(own: SparseMap, source: Layout, target: Layout) -> PackedMap:
@@ -83,7 +85,7 @@ def packed(own: SparseMap, source: Layout, target: Layout) -> PackedMap:
     copies = target.copies
     rows = np.repeat(own.rows, len(copies))
     columns = np.repeat(own.columns, len(copies))
-    taken, slots = _taken(target.places[rows] | np.tile(copies, own.entries), columns, source, target)
+    taken, slots = _taken(target.places.take(rows) | np.tile(copies, own.entries), columns, source, target)
     smaller, period = sorted((source.period, target.period))
     number = (taken - slots) & (smaller - 1)
     if target.period < source.period:
