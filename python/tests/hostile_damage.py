@@ -127,27 +127,33 @@ def _headers(data: bytes) -> Iterator[tuple[str, bytes]]:
 def _texts(data: Any, most: int = 1000) -> Iterator[tuple[str, bytes]]:
     """JSON with each field changed, of lists the first ones."""
     yield "nested deeply", NESTED
-    for path in _places(data, most):
+    for path in places(data, most):
         for value in [*VALUES, INFINITY, NOT_A_NUMBER, ...]:
-            changed = copy.deepcopy(data)
-            inner = changed
-            for key in path[:-1]:
-                inner = inner[key]
-            if value is ...:
-                del inner[path[-1]]
-            else:
-                inner[path[-1]] = copy.deepcopy(value)
+            changed = changed_at(data, path, value)
             text = json.dumps(changed, separators=(",", ":"))
             for number in (INFINITY, NOT_A_NUMBER):
                 text = text.replace(f'"{number}"', number)
             yield f"{path} = {value!r:.20}", text.encode()
 
 
-def _places(data: Any, most: int, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+def changed_at(data: Any, path: tuple[Any, ...], value: Any) -> Any:
+    """JSON with another value at the end of a path; ...: without it. What is beside the path is shared."""
+    if not path:
+        return value
+    found = copy.copy(data)
+    if value is ... and len(path) == 1:
+        del found[path[0]]
+    else:
+        found[path[0]] = changed_at(data[path[0]], path[1:], value)
+    return found
+
+
+def places(data: Any, most: int = 1000, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Paths to everything in JSON, of lists to the first `most` elements."""
     found = [path] if path else []
     keys = data if isinstance(data, dict) else range(min(len(data), most)) if isinstance(data, list) else ()
     for key in keys:
-        found += _places(data[key], most, (*path, key))
+        found += places(data[key], most, (*path, key))
     return found
 
 

@@ -18,6 +18,7 @@ import pytest
 import hemera as hm
 from hemera import serving
 
+from ..hostile_damage import changed_at, places
 from ..refusals import raises
 from .package_bytes import joined, parts
 
@@ -168,15 +169,6 @@ def test_bytes_that_are_no_file(at: int) -> None:
 VALUES = [None, True, 0, -1, 1 << 70, 1.5, "x", [], {}, [[]], [1] * 50, {"array": 0}, {"array": 9}, [None]]
 
 
-def places(data: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Ways to everything in a header."""
-    found = [path] if path else []
-    keys = data if isinstance(data, dict) else range(len(data)) if isinstance(data, list) else ()
-    for key in keys:
-        found += places(data[key], (*path, key))
-    return found
-
-
 def test_any_change_of_a_header_loads_or_is_a_format_error() -> None:
     simple = serving.export(
         lambda x: x.polyval([1, 2.5]) @ np.eye(4) + serving.dot([x], [np.arange(4)]),
@@ -188,15 +180,8 @@ def test_any_change_of_a_header_loads_or_is_a_format_error() -> None:
     random = np.random.default_rng(8)
     refused = 0
     for path in places(header):
-        changed = copy.deepcopy(header)
-        inner = changed
-        for key in path[:-1]:
-            inner = inner[key]
         value = VALUES[random.integers(len(VALUES))]
-        if random.random() < 0.8:
-            inner[path[-1]] = copy.deepcopy(value)
-        else:
-            del inner[path[-1]]
+        changed = changed_at(header, path, value if random.random() < 0.8 else ...)
         try:
             serving.Package.load(joined(changed, arrays)).describe()
         except hm.errors.FormatError:
