@@ -61,7 +61,7 @@ block = transformer(FEATURES, heads=2, inner=16)
 small = hm.ckks.Parameters.for_circuit(50, scale_bits=40, range_bits=8, degree=1024, security=None)
 sequence = hm.ArraySpec((TOKENS, FEATURES), range=(-1, 1))
 options: dict[str, Any] = {
-    "calibrate": rng.uniform(-1, 1, (10_000, TOKENS, FEATURES)),
+    "calibrate": rng.uniform(-1, 1, (2_000, TOKENS, FEATURES)),
     "margin": 0.2,
     "precision_bits": 11,
 }
