@@ -3,10 +3,34 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
+import hemera as hm
+
 from . import setting
+
+MAKE = hm.ckks.Parameters.for_bootstrapping
+
+
+@pytest.fixture(scope="package", autouse=True)
+def _small_ring() -> Iterator[None]:
+    """Their preset has a ring of N = 2^10, and half of the time of bootstraps; processes have its own."""
+
+    def made(preset: str, **fields: Any) -> hm.ckks.Parameters:
+        return MAKE(preset, **({"degree": 1024} if preset == "test-exact" else {}), **fields)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(hm.ckks.Parameters, "for_bootstrapping", made)
+        yield
+
+
+@pytest.fixture
+def whole_ring(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The preset as it is."""
+    monkeypatch.setattr(hm.ckks.Parameters, "for_bootstrapping", MAKE)
 
 
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:

@@ -34,7 +34,7 @@ def operands(ints: hm.integers.Context, dtype: np.dtype[Any], seed: int = 0) -> 
     edges = {0, 1, 15, 16, limits.max, limits.max - 1, limits.min, limits.min + 1, limits.max // 2 + 1}
     pairs = np.array([(a, b) for a in sorted(edges) for b in sorted(edges)], dtype)
     rng = np.random.default_rng(seed)
-    count = ints.values + max(ints.values // 2, 64)
+    count = ints.values + max(ints.values // 2, 96)
     a, b = (rng.integers(limits.min, limits.max, count, dtype, endpoint=True) for _ in range(2))
     a[: len(pairs)], b[: len(pairs)] = pairs.T
     part = (count - len(pairs)) // 4

@@ -15,7 +15,7 @@ from hemera.integers.margins import cleaned_rounding
 from ..refusals import raises
 from .setting import check, context
 
-SHAPE = (2, 4, 64)
+SHAPE = (2, 4, 32)
 """Two ciphertexts of 16 bits."""
 
 
@@ -52,7 +52,7 @@ def test_a_byte_program_takes_one_refresh_a_round() -> None:
     """A table, XOR of five terms in rows that turn, and another order: as ciphers have them, three times."""
     ints, a, random = context(16), values(), np.random.default_rng(3)
     table = random.permutation(256).astype(np.uint8)
-    key, order = random.integers(0, 256, SHAPE, np.uint8), random.permutation(64)
+    key, order = random.integers(0, 256, SHAPE, np.uint8), random.permutation(32)
     rows = [np.arange(4) - i for i in range(4)]
     state, of_key, x = bits(a), hm.integers.Table(np.arange(256, dtype=np.uint8)).bits(ints.encrypt(key)), a
     encrypted = ints.encrypt(state)
@@ -110,7 +110,7 @@ def traced(ints: hm.integers.Context, entries: np.ndarray) -> list[Traced]:
 
 def test_roundings_of_random_programs() -> None:
     """Bits enter again, moved with and without places that stay."""
-    ints, random = context(16), np.random.default_rng(10)
+    ints, random = context(8), np.random.default_rng(10)
     sources = traced(ints, random.permutation(256))
     before = ints.work.refreshes
     for _ in range(8):
@@ -126,7 +126,7 @@ def test_roundings_of_random_programs() -> None:
 
 
 def test_roundings_of_different_bits_add_up_in_squares() -> None:
-    ints = context(16)
+    ints = context(8)
     a, b, c, d, *_ = traced(ints, np.arange(256))
     cleaned, rounding = cleaned_rounding(ints._engine.rounding), ints._engine.rounding
     turned = MOVES[0]
@@ -142,7 +142,7 @@ def test_roundings_of_different_bits_add_up_in_squares() -> None:
 @pytest.mark.parametrize("other", [0x55, 0xFF], ids=["opposite", "equal"])
 def test_tables_of_one_refresh_may_be_one(other: int) -> None:
     """Bits of these entries are equal or opposite, and bits that are read of an array again are the same."""
-    ints, x = context(16), np.arange(256, dtype=np.uint8)
+    ints, x = context(8), np.arange(256, dtype=np.uint8)
     table = hm.integers.Table(np.where(x % 2, other, 0xFF ^ other).astype(np.uint8))
     encrypted = ints.encrypt(x)
     (a, b, *_), (again, *_) = table.bits(encrypted), table.bits(encrypted)

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import hemera as hm
 
@@ -34,6 +35,7 @@ print(peak() - before)
 """
 
 
+@pytest.mark.usefixtures("whole_ring")  # as its process has
 def test_a_client_has_one_key_in_memory_at_a_time(tmp_path: Path) -> None:
     """The file is that of keys that are made together, and a server computes with it."""
     streamed, secret, together = (tmp_path / name for name in ("streamed", "secret", "together"))

@@ -22,6 +22,7 @@ def test_the_page_has_programs() -> None:
     assert sum(program.count("  # array(") for program in PROGRAMS) == 3
 
 
+@pytest.mark.usefixtures("whole_ring")
 def test_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each value is the one beside it."""
     of_numpy = {"array": np.array, "uint64": np.uint64}

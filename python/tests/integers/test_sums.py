@@ -98,10 +98,10 @@ def test_axes_that_are_not_there() -> None:
 @pytest.mark.parametrize(
     ("bits", "name", "shape", "axis", "refreshes"),
     [
-        (16, "uint16", (2, 256), 0, 1),  # digits up to 30: one carry
-        (16, "uint16", (3, 256), 0, 1),  # and up to 45
-        (16, "uint16", (256,), 0, 2),
-        (64, "uint8", (64,), 0, 2),
+        (16, "uint16", (2, 128), 0, 1),  # digits up to 30: one carry
+        (16, "uint16", (3, 128), 0, 1),  # and up to 45
+        (16, "uint16", (128,), 0, 2),
+        (64, "uint8", (32,), 0, 2),
         (8, "uint8", (256,), 0, 1),
         (8, "uint8", (5000,), 0, 2),
     ],
