@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from hemera.arrays.lines import beside, jumps_of
 from hemera.arrays.operations import Apply, Formula
 from hemera.arrays.recorder import GRID, Recorder
-from hemera.arrays.sparse_map import Floats, Shape, SparseMap
+from hemera.arrays.sparse_map import Floats, Shape, SparseMap, scaling_of
 from hemera.circuits import Function, Polynomial
 
 _NODES = 2048
@@ -57,12 +58,6 @@ class Chain:
         with np.errstate(all="ignore"):
             found = float(np.abs(self.approximated(points) - self.formula(points)).max())
         return math.inf if math.isnan(found) else found
-
-
-def scaling_of(own: SparseMap) -> float | None:
-    """The factor of a map that scales all elements by it, which may be 0; None of others."""
-    factors = own.factors
-    return None if factors is None or (factors != factors[0]).any() else float(factors[0])
 
 
 def total(chains: Sequence[Chain], factors: Sequence[float], number: float) -> Chain | None:
@@ -242,7 +237,7 @@ class FusingRecorder(Recorder):
         if not chain.operations:
             return None
         whole = _then(chain, formula, name)
-        found = self._as_one(whole)
+        found = self._as_one(whole, number)
         return None if found is None else self._one(whole, found[0])
 
     def unmade(self, formula: Formula, name: str, number: int, reason: Exception) -> int:
@@ -259,6 +254,10 @@ class FusingRecorder(Recorder):
         self._chains[found] = replace(whole, products=math.inf, operations=whole.operations + 1)
         self._unmade[found] = reason
         return found
+
+    def is_unmade(self, number: int) -> bool:
+        """Whether a node needs functions that only chains may take in."""
+        return any(at in self._unmade for at in self.program.needed([number]))
 
     def settle(self) -> None:
         """Forget what is watched of functions that chains took in.
@@ -286,7 +285,7 @@ class FusingRecorder(Recorder):
         self._chains[number] = chain
         if not chain.names or chain.operations < 2:
             return number
-        found = self._as_one(chain)
+        found = self._as_one(chain, number)
         if found is None:
             return number
         polynomial, tolerance = found
@@ -297,8 +296,9 @@ class FusingRecorder(Recorder):
         better = fewer or chain.error(points) > _MOST_LOST * tolerance
         return self._one(chain, polynomial) if better else number
 
-    def _as_one(self, chain: Chain) -> tuple[Polynomial, float] | None:
-        """A chain as one polynomial, and the tolerance that it has to keep; None where there is none."""
+    def _as_one(self, chain: Chain, number: int) -> tuple[Polynomial, float] | None:
+        """The chain of a node, or of a function of it, as one polynomial, and the tolerance that it has to
+        keep; None where there is none, as between jumps that are too near each other to be seen."""
         interval = self.interval(chain.root)
         with np.errstate(all="ignore"):
             largest = float(np.abs(chain.formula(np.linspace(*interval, GRID))).max())
@@ -306,7 +306,15 @@ class FusingRecorder(Recorder):
             return None
         tolerance = 2.0 ** -self.tolerance_bits(max(1.0, largest))
         found = one_polynomial(chain.formula, interval, tolerance, chain.names)
-        return None if found is None else (found, tolerance)
+        if found is None or not self._unmade:
+            return None if found is None else (found, tolerance)
+        jumps = jumps_of(self, [number], chain.root)
+        if jumps is None:
+            return None
+        points = beside(jumps)
+        with np.errstate(all="ignore"):
+            apart = np.abs(found.evaluate_clear(np.clip(points, *interval)) - chain.formula(points)).max()
+        return (found, tolerance) if apart <= 4 * tolerance else None
 
     def _one(self, chain: Chain, polynomial: Polynomial) -> int:
         """The node of a polynomial in place of a chain."""

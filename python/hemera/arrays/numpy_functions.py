@@ -30,12 +30,14 @@ from hemera.arrays.numpy_moves import (
     shared,
 )
 from hemera.arrays.numpy_ufuncs import refused
-from hemera.arrays.pieces import chosen
+from hemera.arrays.pieces import chosen, interpolated
 from hemera.arrays.recorded import (
     DTYPES,
     Recorded,
     as_numbers,
     axes_of,
+    broadcast,
+    encrypted,
     kind_of,
     moved,
     needs_values,
@@ -135,6 +137,40 @@ def _where(condition: Any, *sides: Any) -> Any:
         return chosen(condition, *sides)
     mask = np.asarray(condition, np.bool_)
     return moved(list(sides), lambda x, y: np.where(mask, x, y))
+
+
+def _require_masks(name: str, masks: Sequence[Any]) -> None:
+    wrong = next((each for each in masks if kind_of(each) != "b"), None)
+    if wrong is not None:
+        raise TypeError(f"{name} takes conditions of truth values, not of {DTYPES[kind_of(wrong)]}")
+
+
+def _select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
+    if len(condlist) != len(choicelist) or not len(condlist):
+        raise ValueError(f"np.select: {len(condlist)} conditions and {len(choicelist)} choices")
+    _require_masks("np.select", condlist)
+    pairs = zip(condlist, choicelist, strict=True)
+    return functools.reduce(lambda found, pair: _where(*pair, found), [*pairs][::-1], default)
+
+
+def _piecewise(x: Any, condlist: Any, funclist: Any, *arguments: Any, **options: Any) -> Any:
+    if not isinstance(x, Recorded):
+        raise TypeError("np.piecewise takes an encrypted x, or np.select conditions of others")
+    parts = condlist if isinstance(condlist, (list, tuple, np.ndarray)) else [condlist]
+    if x.ndim and np.ndim(parts[0]) == 0 and not isinstance(parts[0], Recorded):  # one, as of NumPy
+        parts = [np.asarray(parts, np.bool_)]
+    masks = [each if isinstance(each, Recorded) else np.asarray(each, np.bool_) for each in parts]
+    _require_masks("np.piecewise", masks)
+    given = [each(x, *arguments, **options) if callable(each) else each for each in funclist]
+    if {kind_of(each) for each in given} - {kind_of(x)} and kind_of(x) != "f":
+        raise TypeError(f"np.piecewise rounds results to {x.dtype}, the type of x: take x * 1.0")
+    pieces = [broadcast(as_numbers(encrypted(x, each)), x.shape) for each in given]
+    if len(pieces) - len(masks) not in (0, 1):
+        raise ValueError(f"np.piecewise: {len(masks)} conditions take as many functions, or one more")
+    found = pieces.pop() if len(pieces) > len(masks) else x * 0
+    for mask, piece in zip(masks, pieces, strict=True):
+        found = _where(mask, piece, found)
+    return of_kind(found, kind_of(x))
 
 
 def taken(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "raise") -> Any:
@@ -271,12 +307,15 @@ COMPUTING: dict[Function, Function] = {
     np.dot: contraction.dot,
     np.einsum: _einsum,
     np.inner: contraction.inner,
+    np.interp: interpolated,
     np.kron: contraction.kron,
     np.linalg.multi_dot: linear_algebra.multi_dot,
     np.linalg.solve: linear_algebra.solution,
     np.outer: contraction.outer,
+    np.piecewise: _piecewise,
     np.polyval: _polyval,
     np.searchsorted: _searchsorted,
+    np.select: _select,
     np.take: taken,
     np.tensordot: contraction.tensordot,
     np.vdot: contraction.vdot,

@@ -1,4 +1,4 @@
-"""`numpy.where` of encrypted arrays: by a mask, or of two pieces of a function that meet at a number."""
+"""`numpy.where` of encrypted arrays: by a mask, or of pieces of a function that meet."""
 
 from __future__ import annotations
 
@@ -9,7 +9,19 @@ import numpy as np
 from hemera.arrays import comparisons
 from hemera.arrays.chains import FusingRecorder
 from hemera.arrays.elementwise import approximated, larger, smaller
-from hemera.arrays.recorded import A, as_numbers, at_node, encrypted, facts_of, number_of, recorder_of
+from hemera.arrays.lines import Lines, beside, jumps_of, lines_of, meaning_of
+from hemera.arrays.recorded import (
+    A,
+    as_numbers,
+    at_node,
+    broadcast,
+    encrypted,
+    facts_of,
+    number_of,
+    recorder_of,
+)
+from hemera.errors import ParameterError
+from hemera.inputs.plain import plain_array
 
 _MEET = 2.0**-20
 """How far pieces are apart where they meet, at most, in parts of the larger one."""
@@ -20,7 +32,60 @@ def chosen(mask: A, x: Any, y: Any) -> A:
     """x where a mask is 1, y where it is 0."""
     found = comparisons.selected(mask, x, y)
     by_pieces = _by_pieces(mask, x, y, found)
+    if by_pieces is None:
+        by_pieces = _by_lines(mask, x, y, found)
     return found if by_pieces is None else by_pieces
+
+
+def _by_lines(mask: A, x: Any, y: Any, found: A) -> A | None:
+    """The choice as a function of one value whose graph is lines, as of several wheres; None where it is
+    none, and where the choice by the mask can be made."""
+    recorder = recorder_of(mask)
+    if not isinstance(recorder, FusingRecorder) or not recorder.is_unmade(number_of(found)):
+        return None
+    sides = [number_of(broadcast(as_numbers(encrypted(mask, each)), found.shape)) for each in (x, y)]
+    numbers = [number_of(mask), *sides]
+    parts = [meaning_of(recorder, at) for at in numbers]
+    root, is_chosen = parts[0]
+    jumps = jumps_of(recorder, numbers, root)
+    if jumps is None or {at for at, _ in parts} != {root}:
+        return None
+    (_, one), (_, other) = parts[1:]
+
+    def choice(v: Any) -> Any:
+        return np.where(np.greater(is_chosen(v), 0.5), one(v), other(v))
+
+    lines = lines_of(choice, *recorder.range(root))
+    if lines is None or not lines.are(choice, beside(jumps), float(np.abs(lines(jumps)).max())):
+        return None
+    return _of_lines(lines, as_numbers(at_node(mask, root)))
+
+
+def _of_lines(lines: Lines, x: A) -> A:
+    """The values at encrypted ones: a rectifier for each kink."""
+    result = (x - lines.low) * lines.slope + lines.start
+    for at, change in lines.kinks:
+        result = result + (larger(x, at) - at) * change
+    return result
+
+
+def interpolated(x: A, xp: Any, fp: Any) -> A:
+    """`numpy.interp`, of plain points: a rectifier where the slope changes.
+
+    Raises:
+        ParameterError: for points that are not finite, no vectors of one length, or not in ascending order.
+    """
+    at, values = (plain_array(each, "np.interp", np.float64) for each in (xp, fp))
+    if at.ndim != 1 or at.shape != values.shape or not len(at) or not np.isfinite([at, values]).all():
+        raise ParameterError("np.interp takes as many finite points xp as values fp, one at least")
+    if (np.diff(at) <= 0).any():
+        raise ParameterError("np.interp takes points in ascending order, each once")
+    low, high = x.range
+    slopes = np.concatenate([[0], np.diff(values) / np.diff(at), [0]])
+    changes = zip(at.tolist(), np.diff(slopes).tolist(), strict=True)
+    kinks = [(where, change) for where, change in changes if low < where < high and change]
+    first = float(slopes[np.searchsorted(at, low, "right")])
+    return _of_lines(Lines(low, float(np.interp(low, at, values)), first, kinks), x)
 
 
 def _by_pieces(mask: A, x: Any, y: Any, found: A) -> A | None:

@@ -333,3 +333,9 @@ class RepeatedMap(SparseMap):
 def _plain(before: int, one: SparseMap, after: int) -> SparseMap:
     """The map, listed where it is not repeated."""
     return one if before == after == 1 else RepeatedMap(before, one, after)
+
+
+def scaling_of(own: SparseMap) -> float | None:
+    """The factor of a map that scales all elements by it, which may be 0; None of others."""
+    factors = own.factors
+    return None if factors is None or (factors != factors[0]).any() else float(factors[0])

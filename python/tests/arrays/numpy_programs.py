@@ -139,6 +139,11 @@ COMPUTED: dict[Any, list[Program]] = {
         lambda x: np.inner(np.arange(2.0 * x.shape[-1]).reshape(2, -1), x),
         lambda x: np.inner(x, 2.0),
     ],
+    np.interp: [
+        lambda x: np.interp(x, [-1, 0.5, 1], [3, -1, 2]),
+        lambda x: np.interp(x, [-90.0, 90], [1, 2]),
+        lambda x: np.interp(x, [0.25], [7]) + x,
+    ],
     np.kron: [
         lambda x: np.kron(x, [[1.0, 2]]),
         lambda x: np.kron(np.arange(3.0), x),
@@ -160,6 +165,11 @@ COMPUTED: dict[Any, list[Program]] = {
         lambda x: np.pad(x, 1, mode="symmetric"),
         lambda x: np.pad(np.tile(flat(x), 3), 2, mode="reflect"),
     ],
+    np.piecewise: [
+        lambda x: np.piecewise(x, [x < 0, x >= 0], [lambda v: -2 * v, lambda v: 3 * v]),
+        lambda x: np.piecewise(x, x > 1, [1.0, lambda v, slope: slope * v + 1 - slope], 2),
+        lambda x: np.piecewise(x, [np.ones(x.shape, bool)], [4]),
+    ],
     np.polyval: [
         lambda x: np.polyval([1, -2.0, 0.5, 3], x),
         lambda x: np.polyval([2.0], x),
@@ -180,6 +190,10 @@ COMPUTED: dict[Any, list[Program]] = {
         lambda x: np.take(x, [0, 0, -1]),
         lambda x: np.take(x, [[0]], axis=-1),
         lambda x: np.take(x, 7, mode="wrap"),
+    ],
+    np.select: [
+        lambda x: np.select([x < 0, x < 1], [0 * x, x], 2 * x - 1),
+        lambda x: np.select([np.arange(x.size).reshape(x.shape) % 2 == 0], [x], 1.5),
     ],
     np.tensordot: [
         lambda x: np.tensordot(x, x, x.ndim),

@@ -253,17 +253,19 @@ SPECIAL: dict[Any, Callable[[Drawing], list[Any]]] = {
     ],
     np.histogram: lambda d: [Place(d.at), *d.one([3], [np.unique(d.plain(4))]), {"range": (-2, d.one(3, 7))}],
     np.inner: lambda d: [Place(d.at), d.one(Place(d.at), d.plain((d.last,)), 2)],
+    np.interp: lambda d: [Place(d.at), [-1.0, 0.5, 2], d.plain(3)],
     np.linalg.solve: lambda d: [d.plain((*d.shape, 1)[:1] * 2) + 9 * np.eye((*d.shape, 1)[0]), Place(d.at)],
     np.linalg.multi_dot: lambda d: [[Place(d.at), d.plain((d.last, 2)), d.plain(2)]],
-    np.ones_like: lambda d: [Place(d.at)],
+    np.piecewise: lambda d: [Place(d.at), [d.rng.random(d.shape) < 0.5], [1.5, -2]],
     np.polyval: lambda d: d.one([d.plain(d.whole(1, 4)), Place(d.at)], [Place(d.at), d.plain(2)]),
     np.searchsorted: lambda d: [_edges(d), Place(d.at), {"side": d.one("left", "right")}],
+    np.select: lambda d: [[d.rng.random(d.shape) < 0.5], [Place(d.at)], d.one(0, 2.5)],
     np.size: lambda d: [Place(d.at), d.one({}, {"axis": d.axis()})],
     np.where: lambda d: [
         d.one(d.rng.random(d.shape) < 0.5, Place(d.whole(0, len(d.shapes) - 1))),
         *d.one([Place(d.at), d.other()], [d.other(), Place(d.at)]),
     ],
-    np.zeros_like: lambda d: [Place(d.at)],
+    **dict.fromkeys((np.ones_like, np.zeros_like), lambda d: [Place(d.at)]),
 }
 
 
@@ -285,15 +287,8 @@ BEFORE: dict[str, Callable[[Any], Any]] = {
 }
 """What comes before functions that are not there of most values."""
 REDUCING = (np.add, np.multiply, np.maximum, np.minimum, np.logical_and, np.logical_or)
-SCALARS = {
-    np.floor_divide,
-    np.remainder,
-    np.left_shift,
-    np.right_shift,
-    np.power,
-    np.float_power,
-    np.heaviside,
-}
+SHIFTS = np.left_shift, np.right_shift
+SCALARS = {np.floor_divide, np.remainder, *SHIFTS, np.power, np.float_power, np.heaviside}
 JUDGES: dict[str, tuple[Any, Any, tuple[str, ...]]] = {
     "hm.softmax": (lambda x, **o: scipy.special.softmax(x * 1.0, **o), hm.softmax, ("axis",)),
     "hm.logsumexp": (

@@ -32,6 +32,11 @@ PIECES: dict[str, tuple[Function, float]] = {
     "selu": (lambda x: 1.05 * np.where(x > 0, x, 1.67 * (np.exp(x) - 1)), 14),
     "a smooth joint": (lambda x: np.where(x > 1, x * x, 2 * x - 1), 16),
     "a computed value": (lambda x: np.where(2 * x - 1 < 0.5, 0, 2 * x - 1.5), 16),
+    "three lines": (lambda x: np.where(x < -1, x, np.where(x < 2, -1, 2 * x - 5)), 14),
+    "lines about 0": (lambda x: np.where(x > 1, x - 1, np.where(x < -1, x + 1, 0 * x)), 12),
+    "a select": (lambda x: np.select([x < 0, x < 1, x < 2], [-x, 0, x - 1], 3 - x), 12),
+    "a band": (lambda x: np.where((x > 0) & (x < 1), x, np.where(x >= 1, 1, 0)), 12),
+    "a comparison of lines": (lambda x: np.where(np.maximum(x, 1) > 2, x, np.minimum(x, 2)), 12),
     "beyond the range": (lambda x: np.where(np.tanh(x) > 20, x, np.tanh(x)), 12),
 }
 
@@ -52,6 +57,10 @@ REFUSED: dict[str, Function] = {
     "a mask": lambda x: (x > 0) * 1,
     "a count": lambda x: (x > 0).sum(),
     "a mask of masks": lambda x: (x > 0) & (x < 1),
+    "a narrow band": lambda x: np.where((x > 1) & (x < 1.0001), 4, 0),
+    "a narrow band inside": lambda x: np.where(x > 1, np.where(x < 1.0001, 4, 0), 0),
+    "a narrow band of a square": lambda x: np.where((x * x > 1) & (x * x < 1.0001), 4, x),
+    "a band beside lines": lambda x: np.where((x > 1) & (x < 1.0001), 4, np.where(x > 0, x, 0)),
     "pieces of another value": lambda x: np.where(x[:2] > 0, x[2:4], 0),
     "equality": lambda x: np.where(x == 0, 1.0, x),
     "two arrays": lambda x: np.where(x[:2] > x[2:4], x[:2], x[2:4]),

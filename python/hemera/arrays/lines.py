@@ -1,0 +1,159 @@
+"""Nodes as functions of a value: where they jump, and whether their graph is lines that meet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hemera.arrays.operations import Affine, Apply, Multiply, Operation
+from hemera.arrays.recorder import Recorder
+from hemera.arrays.sparse_map import scaling_of
+
+Values = NDArray[np.float64]
+Formula = Callable[[Any], Any]
+
+_CELLS = 1024
+_LEAST_CELLS = 4
+"""A line is seen in so many cells of the range at least."""
+_SAME = 2.0**-24
+"""How far a function is from its lines at most, in parts of its largest value."""
+_CHECKED = 20_011
+_BISECTIONS = 60
+_MOST_KINKS = 16
+"""Each is a rectifier."""
+
+
+@dataclass(frozen=True)
+class Lines:
+    """A line from the lower end of a range on, and kinks."""
+
+    low: float
+    start: float
+    """The value at the lower end."""
+    slope: float
+    """The first one."""
+    kinks: Sequence[tuple[float, float]]
+    """Where the slope changes, in ascending order, and by how much."""
+
+    def __call__(self, x: Values) -> Values:
+        changes = (change * np.maximum(x - at, 0) for at, change in self.kinks)
+        total: Values = sum(changes, start=self.start + self.slope * (x - self.low))
+        return total
+
+    def are(self, function: Formula, points: Values, size: float) -> bool:
+        """Whether they are a function, of about this size, at some points."""
+        with np.errstate(all="ignore"):
+            return bool(np.abs(self(points) - function(points)).max() <= _SAME * size)
+
+
+def lines_of(function: Formula, low: float, high: float) -> Lines | None:
+    """A function between two numbers as lines, as far as points show; None where they show otherwise."""
+    grid = np.linspace(low, high, _CELLS + 1)
+    with np.errstate(all="ignore"):
+        values = np.broadcast_to(np.asarray(function(grid), np.float64), grid.shape)
+    if not low < high or not np.isfinite(values).all():
+        return None
+    size = float(np.abs(values).max())
+    slopes = np.diff(values) / np.diff(grid)
+    changed = np.abs(np.diff(slopes)) * (high - low) > _SAME * _CELLS / 2 * size
+    runs = np.split(np.arange(_CELLS), np.flatnonzero(changed) + 1)
+    ends = [(run[0], run[-1] + 1) for run in runs if len(run) >= _LEAST_CELLS]
+    if not 0 < len(ends) <= _MOST_KINKS + 1:
+        return None
+    own = [float((values[b] - values[a]) / (grid[b] - grid[a])) for a, b in ends]
+    kinks = []
+    for (_, a), (b, _), before, after in zip(ends, ends[1:], own, own[1:], strict=False):
+        if before == after:
+            return None
+        at = float(values[a] - before * grid[a] - values[b] + after * grid[b]) / (after - before)
+        kinks.append((at, after - before))
+    first = ends[0][0]
+    start = float(values[first] + own[0] * (low - grid[first]))
+    found = Lines(low, start, own[0], kinks)
+    points = np.random.default_rng(0).uniform(low, high, _CHECKED)
+    return found if found.are(function, points, size) else None
+
+
+def meaning_of(recorder: Recorder, number: int) -> tuple[int, Formula]:
+    """A node as a function of the elements of another one, through all functions of single elements: the
+    furthest such node, and the function. Itself, where it is none."""
+    nodes = recorder.program.nodes
+    known: dict[int, tuple[int, Formula]] = {}
+    for at in recorder.program.needed([number]):
+        node = nodes[at]
+        known[at] = at, lambda x: x
+        combined = _combined(node.operation)
+        is_same = {nodes[each].shape for each in node.operands} == {node.shape}
+        roots = {known[each][0] for each in node.operands}
+        if combined is not None and is_same and len(roots) == 1:
+            known[at] = roots.pop(), _after(combined, [known[each][1] for each in node.operands])
+    return known[number]
+
+
+def _after(combined: Callable[..., Any], parts: Sequence[Formula]) -> Formula:
+    return lambda x: combined(*[part(x) for part in parts])
+
+
+def _combined(operation: Operation) -> Callable[..., Any] | None:
+    """An operation as a function of single elements, the same for all; None for others."""
+    if isinstance(operation, Apply):
+        return operation.formula
+    if isinstance(operation, Multiply):
+        return np.multiply
+    if not isinstance(operation, Affine):
+        return None
+    factors = [scaling_of(own) for own in operation.maps]
+    offset = np.zeros(1) if operation.offset is None else operation.offset
+    if None in factors or (offset != offset[0]).any():
+        return None
+
+    def total(*values: Any) -> Any:
+        terms = (factor * each for factor, each in zip(factors, values, strict=True) if factor)
+        return sum(terms, start=np.full(np.shape(values[0]), offset[0]))
+
+    return total
+
+
+def jumps_of(recorder: Recorder, numbers: Sequence[int], root: int) -> Values | None:
+    """Where nodes, as functions of another one, may jump: where what comparisons take crosses the number that
+    it is compared with, and the ends of the range. None where that is no function of this node."""
+    low, high = recorder.range(root)
+    found = [low, high]
+    for at in recorder.program.needed(numbers):
+        jump = recorder.facts[at].jump
+        if jump is None:
+            continue
+        node, compared = meaning_of(recorder, jump[0])
+        if node != root:
+            return None
+        found += _crossings(compared, low, high, jump[1])
+    return np.unique(np.clip(found, low, high))
+
+
+def _crossings(function: Formula, low: float, high: float, value: float) -> list[float]:
+    """Where a function crosses a number, between two points of a grid."""
+    grid = np.linspace(low, high, 4 * _CELLS + 1)
+
+    def is_above(x: Values) -> NDArray[np.bool_]:
+        with np.errstate(all="ignore"):
+            return np.broadcast_to(np.greater(function(x), value), x.shape)
+
+    above = is_above(grid)
+    (cells,) = np.nonzero(above[1:] != above[:-1])
+    a, b = grid[cells], grid[cells + 1]
+    for _ in range(_BISECTIONS):
+        middle = (a + b) / 2
+        is_left = is_above(middle) == above[cells]
+        a, b = np.where(is_left, middle, a), np.where(is_left, b, middle)
+    return [*a.tolist(), *b.tolist()]
+
+
+def beside(jumps: Values) -> Values:
+    """Points on both sides of each jump, and between neighbours."""
+    low, high = jumps[0], jumps[-1]
+    middles = (jumps[1:] + jumps[:-1]) / 2
+    return np.concatenate([middles, np.nextafter(jumps, low), np.nextafter(jumps, high)])
