@@ -15,12 +15,11 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hemera.arrays.chains import scaling_of
 from hemera.arrays.facts import range_of
 from hemera.arrays.layout import Layout
 from hemera.arrays.operations import Affine, Apply, LookUp
 from hemera.arrays.packing import PackedMap, free_folds, packed
-from hemera.arrays.sparse_map import SparseMap
+from hemera.arrays.sparse_map import SparseMap, scaling_of
 from hemera.arrays.tensor import Walk
 from hemera.arrays.tiling import SplitProgram
 from hemera.circuits import Function, Polynomial
