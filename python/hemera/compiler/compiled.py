@@ -152,14 +152,14 @@ class Compiled(Packaged):
 
         Args:
             samples: for each input, of shape (samples, *shape); none: of `calibrate=`, or a uniform draw from
-                the inputs' ranges, and where functions bend draws next to that and at the ends.
+                the inputs' ranges; where functions are approximated their ends, too, and where these bend.
 
         Raises:
             MismatchError: for samples of other shapes.
         """
         if self.params.scheme != "ckks":
             return math.inf
-        few = self._draws.extremes if self._draws.bent else [0]
+        few = self._draws.extremes[: self._draws.first_enough + 1]
         given = self._given(samples) if samples else [each[few] for each in self._draws.inputs]
         return expected_bits(self._of_types, self._noisy(), given)
 

@@ -51,6 +51,8 @@ class Draws:
     """How many of them are samples, uniform, or at ends of ranges; the others are next to bends."""
     bent: tuple[int, ...] = ()
     """Numbers of some of the others, where errors are largest."""
+    is_approximated: bool = False
+    """Whether functions are approximated: their slopes, and so noise, are often largest at ends of ranges."""
 
     @property
     def extremes(self) -> list[int]:
@@ -61,6 +63,11 @@ class Draws:
             *self.bent,
             *([0, *ends] if ends else sorted({at * (self.plain - 1) // 3 for at in range(4)})),
         ]
+
+    @property
+    def first_enough(self) -> int:
+        """The number of the extreme up to which noise is drawn at least."""
+        return len(self.bent) + (min(2, self.plain - self.sized_by) if self.is_approximated else 0)
 
 
 def draws(program: TensorProgram, specs: Sequence[ArraySpec], examples: Sequence[Values | None]) -> Draws:
@@ -77,7 +84,7 @@ def draws(program: TensorProgram, specs: Sequence[ArraySpec], examples: Sequence
         random = np.random.default_rng(0)
         ends = count // 4
         found = Draws([_drawn(spec, count, ends, random) for spec in specs], count, count + ends)
-    return _with_bends(program, found, specs)
+    return _with_bends(program, replace(found, is_approximated=bool(program.approximated)), specs)
 
 
 def _drawn(spec: ArraySpec, count: int, ends: int, random: np.random.Generator) -> Values:

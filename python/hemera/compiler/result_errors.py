@@ -112,7 +112,8 @@ class Recording:
 
         Args:
             noisy: a run of one draw in the clear, with noise.
-            asked: bits of each result: noise that is far less there is not drawn at ends of ranges.
+            asked: bits of each result. Noise that is far less next to bends and on the first draw is drawn no
+                more, where functions are approximated after draws at both ends of ranges.
         """
         enough = 2.0 ** -(asked + _FAR) * np.array([each.size for each in self.errors])
         runs = math.ceil(_NOISE_VALUES / min([each[0].size for each in self._quiet]))
@@ -122,7 +123,7 @@ class Recording:
             row = rows[run % len(rows)]
             pairs = zip(listed(noisy(*(each[row] for each in self._draws.inputs))), self._quiet, strict=True)
             squares[run % len(rows)] += [_difference(a, b[row]) ** 2 for a, b in pairs]
-            if run == len(self._draws.bent) and (squares <= enough**2).all():
+            if run == self._draws.first_enough and (squares <= enough**2).all():
                 break
         counts = [max(1, len(range(at, run + 1, len(rows)))) for at in range(len(rows))]
         noise = np.sqrt((squares.T / counts).max(1))

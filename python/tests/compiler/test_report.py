@@ -11,10 +11,11 @@ import pytest
 import hemera as hm
 from hemera.compiler import bootstraps, report, samples
 from hemera.compiler.attempts import NotPossibleError
+from hemera.compiler.draws import Draws
 from hemera.compiler.lowering import Step
 from hemera.compiler.placement import Placement
 from hemera.compiler.precision import Budget, _Tried
-from hemera.compiler.result_errors import Draws, Recording, ResultError
+from hemera.compiler.result_errors import Recording, ResultError
 from hemera.program import operations as op
 from hemera.program.operations import ExactBootstraps
 from hemera.program.program import Program
@@ -154,7 +155,7 @@ def test_noise_is_the_root_mean_square_of_runs() -> None:
     """Runs of eight elements at least; runs far below what is asked for are enough."""
     for errors, asked, wanted in (([3.0, 4.0], 10, 12.5**0.5), ([2.0**-17, 1.0], 10, 2.0**-17)):
         recording = Recording.__new__(Recording)
-        recording._draws = Draws([np.zeros((1, 4))], 1)
+        recording._draws = Draws([np.zeros((1, 4))], 1, 1)
         recording._quiet = [np.ones((1, 4))]
         recording.errors = [ResultError("a", 1.0, 0.25, 0.0)]
         runs = iter(errors)
@@ -166,12 +167,28 @@ def test_noise_is_the_root_mean_square_of_runs() -> None:
 def test_noise_is_that_of_the_draw_where_it_is_largest() -> None:
     """The first draw and the ends count, which come after those that sizes are of."""
     recording = Recording.__new__(Recording)
-    recording._draws = Draws([np.array([[1.0], [9.0], [2.0], [4.0], [3.0], [8.0]])], 2)
+    recording._draws = Draws([np.array([[1.0], [9.0], [2.0], [4.0], [3.0], [8.0]])], 2, 6)
     recording._quiet = [np.zeros((6, 16))]
     recording.errors = [ResultError("a", 1.0, 0.0, 0.0)]
     (found,) = recording.with_noise(lambda x: [np.full(16, x[0])], 10)
     assert found.noise == 4.0
-    assert Draws([np.zeros((7, 1))], 7).extremes == [0, 2, 4, 6]
+    assert Draws([np.zeros((7, 1))], 7, 7).extremes == [0, 2, 4, 6]
+
+
+@pytest.mark.parametrize(
+    ("is_approximated", "bent", "wanted"), [(False, (), 0), (True, (), 2), (False, (5,), 3)]
+)
+def test_noise_is_drawn_at_ends_where_functions_are(
+    is_approximated: bool, bent: tuple[int, ...], wanted: float
+) -> None:
+    """And next to bends, even where the first draw has none."""
+    recording = Recording.__new__(Recording)
+    inputs = np.array([[0.0], [1.0], [2.0], [9.0], [9.0], [3.0]])
+    recording._draws = Draws([inputs], 1, 5, bent, is_approximated)
+    recording._quiet = [np.zeros((6, 16))]
+    recording.errors = [ResultError("a", 2.0**20, 0.0, 0.0)]
+    (found,) = recording.with_noise(lambda x: [np.full(16, x[0])], 4)
+    assert found.noise == wanted
 
 
 def test_halves_of_operations_for_imaginary_parts() -> None:

@@ -128,6 +128,13 @@ def test_bits_at_the_ends_of_ranges() -> None:
         assert abs(run(x) - program(x)) < 2.0**-19.25
 
 
+def test_noise_of_exponentials_at_the_ends_of_ranges() -> None:
+    """Where all are at the lower end their sum is least, and its inverse has most of the noise."""
+    rows = [np.full(3, -1200.0), np.full(3, 1200.0), np.array([1200.0, -1200.0, 0])]
+    plan = assert_gives(hm.softmax, hm.ArraySpec((3,), (-1200, 1200)), rows, judge=scipy.special.softmax)
+    assert plan.expected_bits() <= 20
+
+
 def test_functions_on_intervals_far_from_0() -> None:
     """The factor that maps them to [-1, 1] is rounded; the middle is not moved by it."""
     ends = (52398903463200.0, 52451446000500.0)
