@@ -264,7 +264,7 @@ class _Search:
 
 
 def _least_modulus(program: TensorProgram) -> int:
-    """The least modulus under which all results fit with their signs, and above the points of tables.
+    """The least modulus under which all results fit with their signs, above inputs and the points of tables.
 
     Raises:
         ParameterError: where no plaintext modulus is that large.
@@ -274,7 +274,8 @@ def _least_modulus(program: TensorProgram) -> int:
     everywhere = max(max(map(abs, node.range)) for node in program.nodes)
     if everywhere > MOST_WHOLE:
         largest += everywhere * 2.0**-30
-    least = 2 * int(largest) + 1
+    inputs = max(max(map(abs, program.nodes[at].range)) for at in program.inputs)
+    least = max(2 * int(largest), int(inputs)) + 1
     for node in program.nodes:
         if isinstance(node.operation, LookUp):
             least = max(least, len(node.operation.values))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -146,7 +147,11 @@ def test_other_schemes_and_whole_division_without_one() -> None:
 )
 def test_the_least_modulus_holds_results_with_their_signs(largest: int, between: int, least: int) -> None:
     program = TensorProgram()
-    program.add(Input("x", -between, between), (), (), "", (-between, between))
-    program.add(Affine((SparseMap.scaling(np.ones(1)),)), (0,), (), "", (-largest, largest))
-    program.outputs = [("y", 1)]
+    same = Affine((SparseMap.scaling(np.ones(1)),))
+    program.add(Input("x", -largest, largest), (), (), "", (-largest, largest))
+    program.add(same, (0,), (), "", (-between, between))
+    program.add(same, (1,), (), "", (-largest, largest))
+    program.outputs = [("y", 2)]
     assert exact._least_modulus(program) == pytest.approx(least, rel=1e-12)
+    program.nodes[0] = replace(program.nodes[0], range=(-least, largest))
+    assert exact._least_modulus(program) == pytest.approx(least + 1, rel=1e-12)

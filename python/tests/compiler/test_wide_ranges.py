@@ -135,6 +135,15 @@ def test_noise_of_exponentials_at_the_ends_of_ranges() -> None:
     assert plan.expected_bits() <= 20
 
 
+@pytest.mark.parametrize("scheme", ["bfv", "bgv"])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_whole_inputs_above_all_results(scheme: str, sign: int) -> None:
+    x = sign * (10**6 + np.array([0, 5, 3]))
+    spec = hm.ArraySpec((3,), (int(x.min()), int(x.max())))
+    run = hm.compile(lambda x: x - sign * 10**6, spec, scheme=scheme, security=None).local(threads=1)
+    np.testing.assert_array_equal(run(x), x - sign * 10**6)
+
+
 def test_functions_on_intervals_far_from_0() -> None:
     """The factor that maps them to [-1, 1] is rounded; the middle is not moved by it."""
     ends = (52398903463200.0, 52451446000500.0)
