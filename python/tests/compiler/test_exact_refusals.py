@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,7 +12,7 @@ import pytest
 import hemera as hm
 from hemera.arrays.operations import Affine, Input
 from hemera.arrays.sparse_map import SparseMap
-from hemera.arrays.tensor import TensorProgram
+from hemera.arrays.tensor import Node, TensorProgram
 from hemera.compiler import exact
 from hemera.errors import MismatchError, NoiseError, ParameterError
 
@@ -153,5 +152,13 @@ def test_the_least_modulus_holds_results_with_their_signs(largest: int, between:
     program.add(same, (1,), (), "", (-largest, largest))
     program.outputs = [("y", 2)]
     assert exact._least_modulus(program) == pytest.approx(least, rel=1e-12)
-    program.nodes[0] = replace(program.nodes[0], range=(-least, largest))
-    assert exact._least_modulus(program) == pytest.approx(least + 1, rel=1e-12)
+
+
+def test_the_least_modulus_is_above_inputs() -> None:
+    program = TensorProgram()
+    program.add(Input("x", -202, 7), (), (), "", (-202, 7))
+    program.add(Affine((SparseMap.scaling(np.ones(1)),)), (0,), (), "", (-100, 100))
+    program.outputs = [("y", 1)]
+    assert exact._least_modulus(program) == 203
+    program.nodes[0] = Node(program.nodes[0].operation, (), (), "", (-200, 7))
+    assert exact._least_modulus(program) == 201
