@@ -156,6 +156,8 @@ def _select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
 def _piecewise(x: Any, condlist: Any, funclist: Any, *arguments: Any, **options: Any) -> Any:
     if not isinstance(x, Recorded):
         raise TypeError("np.piecewise takes an encrypted x, or np.select conditions of others")
+    if isinstance(condlist, Recorded) and x.ndim > 1:
+        raise ValueError("np.piecewise of several axes takes a list of conditions, as NumPy does")
     parts = condlist if isinstance(condlist, (list, tuple, np.ndarray)) else [condlist]
     if x.ndim and np.ndim(parts[0]) == 0 and not isinstance(parts[0], Recorded):  # one, as of NumPy
         parts = [np.asarray(parts, np.bool_)]

@@ -37,6 +37,9 @@ class ComplexArray(Operators):
         """complex128."""
         return np.dtype(np.complex128)
 
+    def __len__(self) -> int:
+        return len(self.real)
+
     def __getitem__(self, index: Any) -> ComplexArray:
         return ComplexArray(self.real[index], self.imag[index])
 

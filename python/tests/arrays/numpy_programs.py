@@ -167,7 +167,7 @@ COMPUTED: dict[Any, list[Program]] = {
     ],
     np.piecewise: [
         lambda x: np.piecewise(x, [x < 0, x >= 0], [lambda v: -2 * v, lambda v: 3 * v]),
-        lambda x: np.piecewise(x, x > 1, [1.0, lambda v, slope: slope * v + 1 - slope], 2),
+        lambda x: np.piecewise(x, [x > 1], [1, lambda v, slope: slope * v + 1 - slope], 2),
         lambda x: np.piecewise(x, [np.ones(x.shape, bool)], [4]),
     ],
     np.polyval: [
