@@ -293,7 +293,7 @@ def test_bootstraps_are_compared_with_deep_parameters(monkeypatch: pytest.Monkey
     for factor, expected in ((0.5, True), (2.0, False)):
         placement = Placement((), (), (), factor * own, factor * own, True, "test")
         other = Chosen(insecure(8), replace(steps, placement=placement))
-        monkeypatch.setattr(Search, "bootstrapped", lambda *_, other=other: other)
+        monkeypatch.setattr(Search, "bootstrapped", lambda *_, other=other, **__: other)
         assert (search.faster(deep, steps) is other) == expected
     assert search.faster(None, steps) is other
     assert search.faster(insecure(8), steps).params == insecure(8)
