@@ -90,8 +90,9 @@ def interpolated(x: A, xp: Any, fp: Any) -> A:
 
 def _by_pieces(mask: A, x: Any, y: Any, found: A) -> A | None:
     """With the difference h of the pieces, which is 0 at c, x where v > c and y elsewhere are
-    y + h(max(v, c)), or x - h(min(v, c)). None where the pieces do not meet, are functions of something else
-    than v, or where one polynomial is as good: of pieces that have a kink between two lines none is.
+    y + h(max(v, c)), or x - h(min(v, c)). None where the pieces do not meet, jump themselves, are functions
+    of something else than v, or where one polynomial is as good: of pieces that have a kink between two lines
+    none is.
 
     Args:
         mask: of a comparison of real numbers with one number.
@@ -105,6 +106,9 @@ def _by_pieces(mask: A, x: Any, y: Any, found: A) -> A | None:
     first, second = (as_numbers(encrypted(v, each)) for each in (x, y))
     of_operand, of_difference = (recorder.chain(at) for at in (operand, number_of(first - second)))
     if {of_operand.root, of_difference.root} != {of_mask.root}:
+        return None
+    needed = recorder.program.needed([number_of(first), number_of(second)])
+    if any(recorder.facts[at].jump for at in needed):
         return None
     compared, apart = of_operand.formula, of_difference.formula
     low, high = v.range

@@ -61,6 +61,8 @@ REFUSED: dict[str, Function] = {
     "a narrow band inside": lambda x: np.where(x > 1, np.where(x < 1.0001, 4, 0), 0),
     "a narrow band of a square": lambda x: np.where((x * x > 1) & (x * x < 1.0001), 4, x),
     "a band beside lines": lambda x: np.where((x > 1) & (x < 1.0001), 4, np.where(x > 0, x, 0)),
+    "a narrow band in a line": lambda x: np.where(x > 0, np.where((x > 1) & (x < 1.0001), 4, x), 0),
+    "a narrow band in a square": lambda x: np.where(x > 0, np.where((x > 1) & (x < 1.0001), 4, x * x), 0),
     "pieces of another value": lambda x: np.where(x[:2] > 0, x[2:4], 0),
     "equality": lambda x: np.where(x == 0, 1.0, x),
     "two arrays": lambda x: np.where(x[:2] > x[2:4], x[:2], x[2:4]),

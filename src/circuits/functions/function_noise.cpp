@@ -32,7 +32,7 @@ constexpr int distances = 7;
 constexpr int draws_of_noise = 3;
 // In deviations. There are up to 2^15 copies of slots.
 constexpr double tails = 2;
-// Draws that are so many times the error by derivatives are out of an interval.
+// Draws of more than this many times the error by derivatives are out of an interval.
 constexpr double out_of_interval = 16;
 
 // Sample `number` of input `input`, in [-1, 1]; each input goes through them in another order. The middle is
