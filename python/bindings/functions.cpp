@@ -6,7 +6,6 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
 #include <complex>
 #include <cstddef>
 #include <map>
@@ -14,7 +13,6 @@
 #include <span>
 #include <tuple>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "bindings.hpp"
@@ -207,14 +205,9 @@ void bind_functions(nb::module_& m) {
       .def(
           "stages",
           [](const Function& self) {
-            std::size_t levels = 1;
-            for (const auto& part : self.parts()) {
-              const auto* own = std::get_if<Function::OfPolynomial>(&part);
-              if (own != nullptr) levels = std::max(levels, own->polynomial.depth());
-            }
             using Values = std::vector<std::size_t>;
             std::vector<std::tuple<Values, Values, std::vector<Function>>> stages;
-            for (const auto& [function, inputs, outputs] : circuits::stages_of(self, levels, levels)) {
+            for (const auto& [function, inputs, outputs] : circuits::stages_of(self)) {
               std::vector<Function> each(outputs.size(), function);
               for (std::size_t i = 0; i < each.size(); ++i) {
                 each[i].set_outputs({function.outputs()[i]});

@@ -212,4 +212,10 @@ std::vector<FunctionStage> stages_of(const Function& function, std::size_t first
   return stages;
 }
 
+std::vector<FunctionStage> stages_of(const Function& function) {
+  std::size_t levels = 1;
+  for (const FunctionPart& part : function.parts()) levels = std::max(levels, depth_of(part));
+  return stages_of(function, levels, levels);
+}
+
 }  // namespace hemera::circuits

@@ -21,5 +21,7 @@ struct FunctionStage {
 /// whole function are among those of the stages. Throws LevelError for a polynomial or sum that alone is
 /// deeper than `levels`, ParameterError for a function without outputs.
 std::vector<FunctionStage> stages_of(const Function& function, std::size_t first_levels, std::size_t levels);
+/// The shortest stages: each of at most as many levels as the deepest polynomial of the function takes.
+std::vector<FunctionStage> stages_of(const Function& function);
 
 }  // namespace hemera::circuits
