@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from hemera.errors import FormatError, MismatchError, ParameterError
-from hemera.trees import Quantiser, predicted
-from hemera.trees.ensemble import Ensemble, Node, random_ensemble
+from hemera.trees import Quantiser
+from hemera.trees.ensemble import Ensemble, Node, predicted, random_ensemble
 from hemera.trees.layout import Layout
 from hemera.trees.parameters import parameters_for
 from hemera.trees.quantise import MAX_EDGES, quantise

@@ -3,8 +3,8 @@
 `hemera.compile` packages models. docs/applications.md describes the circuit.
 """
 
-from hemera.trees.ensemble import Ensemble, predicted
+from hemera.trees.ensemble import Ensemble
 from hemera.trees.quantise import Quantiser
 from hemera.trees.read import read_model
 
-__all__ = ["Ensemble", "Quantiser", "predicted", "read_model"]
+__all__ = ["Ensemble", "Quantiser", "read_model"]

@@ -11,8 +11,8 @@ from sklearn.ensemble import GradientBoostingRegressor
 
 import hemera as hm
 from hemera.errors import MismatchError, ParameterError
-from hemera.trees import Ensemble, Quantiser, predicted, read_model
-from hemera.trees.ensemble import Node, random_ensemble
+from hemera.trees import Ensemble, Quantiser, read_model
+from hemera.trees.ensemble import Node, predicted, random_ensemble
 from hemera.trees.layout import Layout
 from hemera.trees.packed import packed_scores
 from hemera.trees.parameters import parameters_for

@@ -25,7 +25,8 @@ from hemera.package.encodings import TreeRows
 from hemera.package.specs import InputSpec, Labels, OutputSpec
 from hemera.program.tracing import Recorder, Symbol
 from hemera.program.values import Array, Form
-from hemera.trees import Ensemble, Quantiser, predicted, read_model
+from hemera.trees import Ensemble, Quantiser, read_model
+from hemera.trees.ensemble import predicted
 from hemera.trees.layout import Layout
 from hemera.trees.packed import packed_scores
 from hemera.trees.parameters import parameters_for
