@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import math
 import time
 from collections.abc import Callable, Iterator
@@ -29,58 +30,43 @@ _LEAST_PAIRS = 32
 """Matrices of a batch: a smaller ring holds none of that size."""
 
 
+_Shapes = list[tuple[int, ...]]
+SHAPES: dict[str, tuple[str, str, _Shapes]] = {
+    "layers": (
+        "OUTxINxINPUTS",
+        "clear matrices and the inputs that are encrypted",
+        [(768, 768, 4096), (4096, 4096, 4096)],
+    ),
+    "packed": (
+        "OUTxINxVECTORS",
+        "clear matrices and the vectors of one encrypted input, packed; those of BERT-base for 128 tokens",
+        [(768, 768, 128), (2304, 768, 128), (3072, 768, 128), (768, 3072, 128)],
+    ),
+    "pairs": ("PAIRSxSIZE", "encrypted pairs of matrices", [(256, 16), (32, 128), (16, 256)]),
+    "databases": ("ROWSxDIMS", "databases to search", [(50_000, 128), (1_000_000, 256), (1 << 20, 768)]),
+    "thresholds": (
+        "ROWSxDIMS",
+        "databases compared with thresholds",
+        [(1000, 128), (50_000, 128), (1_000_000, 128)],
+    ),
+    "ranked": ("ROWSxDIMS", "databases whose pairs of rows are compared", [(128, 128), (512, 128)]),
+}
+"""The form, meaning and default of each option of sizes."""
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     _options.add_only(parser, GROUPS)
-    parser.add_argument(
-        "--layers",
-        nargs="+",
-        type=_shape,
-        default=[(768, 768, 4096), (4096, 4096, 4096)],
-        metavar="OUTxINxINPUTS",
-        help="clear matrices and the inputs that are encrypted (default: 768x768x4096 4096x4096x4096)",
-    )
-    parser.add_argument(
-        "--packed",
-        nargs="+",
-        type=_shape,
-        default=[(768, 768, 128), (2304, 768, 128), (3072, 768, 128), (768, 3072, 128)],
-        metavar="OUTxINxVECTORS",
-        help="clear matrices and the vectors of one encrypted input, packed (default: the linear layers of a "
-        "block of BERT-base for 128 tokens, 768x768x128 2304x768x128 3072x768x128 768x3072x128)",
-    )
-    parser.add_argument(
-        "--pairs",
-        nargs="+",
-        type=_shape,
-        default=[(256, 16), (32, 128), (16, 256)],
-        metavar="PAIRSxSIZE",
-        help="encrypted pairs of matrices (default: 256x16 32x128 16x256)",
-    )
-    parser.add_argument(
-        "--databases",
-        nargs="+",
-        type=_shape,
-        default=[(50_000, 128), (1_000_000, 256), (1 << 20, 768)],
-        metavar="ROWSxDIMS",
-        help="databases to search (default: 50000x128 1000000x256 1048576x768)",
-    )
-    parser.add_argument(
-        "--thresholds",
-        nargs="+",
-        type=_shape,
-        default=[(1000, 128), (50_000, 128), (1_000_000, 128)],
-        metavar="ROWSxDIMS",
-        help="databases compared with thresholds (default: 1000x128 50000x128 1000000x128)",
-    )
-    parser.add_argument(
-        "--ranked",
-        nargs="+",
-        type=_shape,
-        default=[(128, 128), (512, 128)],
-        metavar="ROWSxDIMS",
-        help="databases whose pairs of rows are compared (default: 128x128 512x128)",
-    )
+    for name, (form, text, default) in SHAPES.items():
+        shown = " ".join("x".join(map(str, shape)) for shape in default)
+        parser.add_argument(
+            f"--{name}",
+            nargs="+",
+            type=_shape,
+            default=default,
+            metavar=form,
+            help=f"{text} (default: {shown})",
+        )
     _options.add_runs(parser, 9)
     _options.add_machine(parser)
     _options.add_json(parser)
@@ -188,111 +174,92 @@ def _pair_rows(options: argparse.Namespace) -> Iterator[Row]:
         }
 
 
-def _search_rows(options: argparse.Namespace) -> Iterator[Row]:
-    """Whole calls of `Index.query`, bytes to bytes."""
-    for rows, dims in options.databases:
-        random = np.random.default_rng(dims)
-        vectors = random.standard_normal((rows, dims), np.float32)
+class _Search:
+    """An index of random rows with its client, and the time that making it took."""
+
+    def __init__(self, options: argparse.Namespace, rows: int, dims: int, **settings: Any) -> None:
+        vectors = np.random.default_rng(dims).standard_normal((rows, dims), np.float32)
+        self.wanted = rows // 3
+        self.x = vectors[self.wanted]
+        machine = {"device": options.device, "threads": options.threads}
         begin = time.perf_counter()
-        index = hm.search.Index(vectors, metric="cosine", device=options.device, threads=options.threads)
+        self.index = hm.search.Index(vectors, **settings, **machine)
         seconds = round(time.perf_counter() - begin, 1)
-        client = hm.search.Client(index.settings, threads=options.threads)
-        keys = index.load_keys(client.keys)
-        wanted = rows // 3
-        sent = client.query(vectors[wanted])
-        _require_best(client.decrypt(index.query(sent, keys), k=1), wanted)
-        facts: Row = {
-            "rows": rows,
-            "dims": dims,
-            "memory_bytes": index.memory_bytes,
-            "made_in_seconds": seconds,
+        self.client = hm.search.Client(self.index.settings, threads=options.threads)
+        self.keys = self.index.load_keys(self.client.keys)
+        self.runs = options.runs
+        self.facts: Row = {"rows": rows, "dims": dims, "made_in_seconds": seconds}
+
+    def note_comparisons(self) -> None:
+        """Facts of indexes that compare scores."""
+        settings = self.index.settings
+        self.facts |= {
+            "margin": settings.to_fields()["margin"],
+            "degree": settings.params.degree,
+            "levels": settings.params.levels,
+            "memory_bytes": self.keys.context.memory_used,
+            "keys_bytes": len(self.client.keys),
         }
-        context = keys.context
-        measured = timed(context, lambda q=sent, i=index, k=keys: i.query(q, k), options.runs)  # type: ignore[misc]
-        yield {"measurement": "search", **facts, **measured}
+
+    def row(self, measurement: str, ask: Callable[[], bytes], **facts: Any) -> Row:
+        """A row of whole calls of `Index.query`, bytes to bytes."""
+        return {
+            "measurement": measurement,
+            **self.facts,
+            **facts,
+            **timed(self.keys.context, ask, self.runs),
+        }
+
+
+def _search_rows(options: argparse.Namespace) -> Iterator[Row]:
+    """Scores of all rows."""
+    for rows, dims in options.databases:
+        search = _Search(options, rows, dims, metric="cosine")
+        index, client, keys, x = search.index, search.client, search.keys, search.x
+        search.facts["memory_bytes"] = index.memory_bytes
+        sent = client.query(x)
+        _require_best(client.decrypt(index.query(sent, keys), k=1), search.wanted)
+        yield search.row("search", functools.partial(index.query, sent, keys))
         tickets = index.prepare(client.prepare(options.runs + 2), keys)
-        answer = index.query(client.query(vectors[wanted], prepared=True), tickets)
-        _require_best(client.decrypt(answer, k=1), wanted)
-        asked = iter([client.query(vectors[wanted], prepared=True) for _ in range(options.runs + 1)])
-        measured = timed(context, lambda a=asked, i=index, t=tickets: i.query(next(a), t), options.runs)  # type: ignore[misc]
-        yield {"measurement": "search, prepared", **facts, **measured}
+        answer = index.query(client.query(x, prepared=True), tickets)
+        _require_best(client.decrypt(answer, k=1), search.wanted)
+        asked = iter([client.query(x, prepared=True) for _ in range(options.runs + 1)])
+        yield search.row("search, prepared", lambda a=asked, i=index, t=tickets: i.query(next(a), t))  # type: ignore[misc]
 
 
 def _threshold_rows(options: argparse.Namespace) -> Iterator[Row]:
-    """Whole calls of `Index.query`, bytes to bytes."""
+    """Rows whose scores are above a threshold."""
     for rows, dims in options.thresholds:
-        random = np.random.default_rng(dims)
-        vectors = random.standard_normal((rows, dims), np.float32)
-        begin = time.perf_counter()
         payloads = np.arange(rows)[:, None] % _PAYLOADS
-        index = hm.search.Index(
-            vectors,
-            answers=hm.search.Threshold(),
-            payloads=payloads,
-            device=options.device,
-            threads=options.threads,
-        )
-        seconds = round(time.perf_counter() - begin, 1)
-        client = hm.search.Client(index.settings, threads=options.threads)
-        keys = index.load_keys(client.keys)
-        wanted = rows // 3
-        facts: Row = {
-            "rows": rows,
-            "dims": dims,
-            "margin": index.settings.to_fields()["margin"],
-            "degree": index.settings.params.degree,
-            "levels": index.settings.params.levels,
-            "memory_bytes": keys.context.memory_used,
-            "keys_bytes": len(client.keys),
-            "made_in_seconds": seconds,
-        }
+        search = _Search(options, rows, dims, answers=hm.search.Threshold(), payloads=payloads)
+        search.note_comparisons()
         for want in ("mask", "count", "payloads"):
-            sent = client.query(vectors[wanted], 0.9, want)
-            answer = index.query(sent, keys)
+            sent = search.client.query(search.x, 0.9, want)
+            answer = search.index.query(sent, search.keys)
             if want == "count":
-                found = float(client.decrypt(answer))
+                found = float(search.client.decrypt(answer))
             else:
-                matches = client.decrypt(answer)
-                found = float(len(matches) if wanted in matches.ids else 0)
+                matches = search.client.decrypt(answer)
+                found = float(len(matches) if search.wanted in matches.ids else 0)
             if abs(found - 1) > _COUNT_ERROR:
-                raise NoiseError(f"row {wanted} was asked, and {found:.4f} rows found above 0.9")
-            measured = timed(keys.context, lambda q=sent, i=index, k=keys: i.query(q, k), options.runs)  # type: ignore[misc]
+                raise NoiseError(f"row {search.wanted} was asked, and {found:.4f} rows found above 0.9")
             sizes = {"query_bytes": len(sent), "answer_bytes": len(answer)}
-            yield {"measurement": f"thresholds, {want}", **facts, **sizes, **measured}
+            ask = functools.partial(search.index.query, sent, search.keys)
+            yield search.row(f"thresholds, {want}", ask, **sizes)
 
 
 def _ranked_rows(options: argparse.Namespace) -> Iterator[Row]:
-    """Whole calls of `Index.query`, bytes to bytes."""
+    """The row of the highest score."""
     for rows, dims in options.ranked:
-        vectors = np.random.default_rng(dims).standard_normal((rows, dims), np.float32)
-        begin = time.perf_counter()
-        index = hm.search.Index(
-            vectors, answers=hm.search.Top(), device=options.device, threads=options.threads
-        )
-        seconds = round(time.perf_counter() - begin, 1)
-        client = hm.search.Client(index.settings, threads=options.threads)
-        keys = index.load_keys(client.keys)
-        wanted = rows // 3
-        sent = client.query(vectors[wanted], k=1)
-        answer = index.query(sent, keys)
-        found = client.decrypt(answer).ids.tolist()
-        if found != [wanted]:
-            raise NoiseError(f"row {wanted} was asked, and rows {found} found as the first one")
-        measured = timed(keys.context, lambda q=sent, i=index, k=keys: i.query(q, k), options.runs)  # type: ignore[misc]
-        yield {
-            "measurement": "first rows",
-            "rows": rows,
-            "dims": dims,
-            "margin": index.settings.to_fields()["margin"],
-            "degree": index.settings.params.degree,
-            "levels": index.settings.params.levels,
-            "memory_bytes": keys.context.memory_used,
-            "keys_bytes": len(client.keys),
-            "made_in_seconds": seconds,
-            "query_bytes": len(sent),
-            "answer_bytes": len(answer),
-            **measured,
-        }
+        search = _Search(options, rows, dims, answers=hm.search.Top())
+        search.note_comparisons()
+        sent = search.client.query(search.x, k=1)
+        answer = search.index.query(sent, search.keys)
+        found = search.client.decrypt(answer).ids.tolist()
+        if found != [search.wanted]:
+            raise NoiseError(f"row {search.wanted} was asked, and rows {found} found as the first one")
+        sizes = {"query_bytes": len(sent), "answer_bytes": len(answer)}
+        yield search.row("first rows", functools.partial(search.index.query, sent, search.keys), **sizes)
 
 
 def _require_best(answer: tuple[NDArray[Any], NDArray[Any]], wanted: int) -> None:
