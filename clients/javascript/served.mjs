@@ -75,6 +75,8 @@ const readings = {
     return each.map((x) => (total > 0 ? x / total : 1 / row.length));
   },
   clipped: (row) => row.map((x) => (Math.min(1, Math.max(-1, x)) + 1) / 2),
+  truth: (row) => row.map((x) => x > 0.5),
+  integer: (row) => row.map((x) => Math.round(x) + 0), // never -0
 };
 
 /** The client's side of one model. */

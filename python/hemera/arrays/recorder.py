@@ -94,6 +94,8 @@ class Recorder:
         """Whether the user's function calls what plain arrays have not."""
         self.facts: list[Facts] = []
         """The facts of the elements of each node."""
+        self.kinds: dict[str, str] = {}
+        """The kinds of NumPy's types of the results, by their names."""
 
     def input(
         self,

@@ -220,9 +220,14 @@ def _differences(a: Sequence[Values], b: Sequence[Values]) -> list[float]:
     gives other arrays for plain ones."""
     if [each.shape for each in a] != [each.shape for each in b]:
         raise MismatchError("the function gives other shapes for plain arrays than it was compiled with")
-    pairs = list(zip(a, b, strict=True))
+    pairs = [(_numbers(x), _numbers(y)) for x, y in zip(a, b, strict=True)]
     is_wrong = [((x != x) != (y != y)).any() for x, y in pairs]
     return [math.inf if wrong else magnitude(x - y) for wrong, (x, y) in zip(is_wrong, pairs, strict=True)]
+
+
+def _numbers(values: Values) -> Values:
+    """Truth values as 0 and 1, which have differences."""
+    return values.astype(np.int64) if values.dtype.kind == "b" else values
 
 
 def _relative(errors: Any, largest: Any) -> float:

@@ -80,6 +80,8 @@ class Packaging:
     options: Options
     known: Mapping[str, Known] = field(default_factory=dict)
     """The ranges of outputs, by their names."""
+    readings: Mapping[str, str] = field(default_factory=dict)
+    """Clients' readings of outputs, by their names, where they are not the values."""
     unwatched: tuple[str, ...] = ()
     """Lines whose functions take values that may leave the ranges of samples, where no output shows it."""
     scaled: Scaled | None = None
@@ -99,13 +101,15 @@ class Packaging:
             for own, batch in zip(cut.program.declared.values(), batches, strict=True)
         ]
         known = [
-            (self.known.get(name, Known()), layout.batch)
+            (self.known.get(name, Known()), self.readings.get(name, "values"), layout.batch)
             for (name, _), layout in zip(cut.whole.outputs, at.outputs, strict=True)
             for _ in range(layout.count)
         ]
         outputs = [
-            OutputSpec(name, slots, batch, watched=own.watched, low=own.low, high=own.high, reach=own.reach)
-            for (name, _), (own, batch) in zip(cut.program.outputs, known, strict=True)
+            OutputSpec(
+                name, slots, batch, read, watched=own.watched, low=own.low, high=own.high, reach=own.reach
+            )
+            for (name, _), (own, read, batch) in zip(cut.program.outputs, known, strict=True)
         ]
         told("package", 0, 1)
         model = package(

@@ -18,7 +18,7 @@ from hemera.compiler.exact import exact_program
 from hemera.compiler.layouts import cheapest_of_samples
 from hemera.compiler.options import LayoutName, Options
 from hemera.compiler.parameter_search import MOST_SLOTS, Search
-from hemera.compiler.passes import ARRAYS, OnArrays, traced
+from hemera.compiler.passes import ARRAYS, OnArrays, readings_of, traced
 from hemera.compiler.precision import Budget, precise
 from hemera.compiler.report import deepest_text
 from hemera.compiler.result_errors import Recording
@@ -93,7 +93,8 @@ class _Compilation:
         """A recorded program as a plan: in a layout of samples, or with elements in slots."""
         own, program = self.own, recording.recorder.program
         watching = Watching.of(recording.recorder)
-        packaging = Packaging(tuple(self.specs), own, watching.unwatched, watching.lines)
+        readings = readings_of(recording.recorder, own.precision_bits)
+        packaging = Packaging(tuple(self.specs), own, watching.unwatched, readings, watching.lines)
         at, search, packaging = self._on_arrays(program, packaging, budget)
         found, compared = None, Compared()
         assert at.unfolded is not None

@@ -195,7 +195,7 @@ class _Replay:
         assert isinstance(own, _Values)
         self._recorder = own
         self._needed = own.program.needed(number_of(each) for each in arrays)
-        self._results = [number_of(each) for each in arrays]
+        self._results = [(number_of(each), kind_of(each)) for each in arrays]
         self._names = list(map(str, what)) if named else None
         self._inputs = [at for at in self._needed if at in own.given]
 
@@ -223,7 +223,7 @@ class _Replay:
         recorder_of(inputs[0]).has_own_methods = True  # in the clear it is the program that was recorded
         again = _Again(self._recorder, inputs)
         numbers = {at: again.made(at) for at in self._needed}
-        found = [at_node(inputs[0], numbers[at]) for at in self._results]
+        found = [at_node(inputs[0], numbers[at], kind) for at, kind in self._results]
         if self._names is not None:
             return dict(zip(self._names, found, strict=True))
         return found[0] if len(found) == 1 else found

@@ -20,7 +20,7 @@ from hemera.compiler.attempts import Impossible, NotPossibleError, attempted
 from hemera.compiler.candidates import Found, LaidOut, Packaging
 from hemera.compiler.options import Options
 from hemera.compiler.parameter_search import Chosen
-from hemera.compiler.passes import ARRAYS, LEVELS, SLOTS, OnArrays, OnSlots, traced
+from hemera.compiler.passes import ARRAYS, LEVELS, SLOTS, OnArrays, OnSlots, readings_of, traced
 from hemera.compiler.specs import ArraySpec, require_fitting, spec_of
 from hemera.errors import MismatchError, NoiseError, ParameterError, SecurityError
 from hemera.objects.context import Context
@@ -76,9 +76,11 @@ def exact_program(
     specs = [_whole_spec(each, at) for at, each in enumerate(inputs)]
     most_slots = _MOST_SLOTS if params is None or params.max_slots == 0 else params.max_slots // 2
     require_fitting(specs, samples, most_slots)
-    at = ARRAYS.run(OnArrays(traced(what, specs, Recorder(precision_bits=math.inf)).program, specs, scheme))
+    recorder = traced(what, specs, Recorder(precision_bits=math.inf))
+    at = ARRAYS.run(OnArrays(recorder.program, specs, scheme))
     parts = split(at.program, most_slots // samples)
-    search = _Search(parts, Packaging(tuple(specs), options), samples, scheme, options)
+    packaging = Packaging(tuple(specs), options, readings=readings_of(recorder, math.inf))
+    search = _Search(parts, packaging, samples, scheme, options)
     return specs, search.best() if params is None else search.given(params)
 
 

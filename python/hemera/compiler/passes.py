@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from hemera.arrays.array import Array
 from hemera.arrays.folding import folded, with_squares
 from hemera.arrays.layout import Layout
-from hemera.arrays.recorded import number_of, recorder_of
+from hemera.arrays.recorded import kind_of, number_of, recorder_of
 from hemera.arrays.recorder import Recorder
 from hemera.arrays.tensor import TensorProgram
 from hemera.arrays.tiling import SplitProgram
@@ -43,6 +43,9 @@ from hemera.program.values import SchemeName
 
 _R = TypeVar("_R", bound=Recorder)
 _S = TypeVar("_S")
+
+_BITS_BELOW_ONE = 4
+"""Bits after the point that integers need: errors of 1/16, which are drawn, are far from 1/2."""
 
 
 @dataclass(frozen=True)
@@ -111,13 +114,15 @@ def traced(
         number = recorder.input(spec.name, spec.shape, *spec.range, own, spec.step)
         arguments.append(Array(recorder, number, spec.kind)._as_argument())
     told("trace", 0, 1)
-    recorder.program.outputs = named_results(what(*arguments), recorder)
+    results = named_results(what(*arguments), recorder)
+    recorder.program.outputs = [(name, number_of(each)) for name, each in results.items()]
+    recorder.kinds = {name: kind_of(each) for name, each in results.items()}
     told("trace", 1, 1)
     return recorder
 
 
-def named_results(result: Any, recorder: Recorder) -> list[tuple[str, int]]:
-    """Names and nodes of an array, a sequence or a dict of them.
+def named_results(result: Any, recorder: Recorder) -> dict[str, Array]:
+    """The arrays of a result by their names: of an array, a sequence or a dict of them.
 
     Raises:
         TypeError: for nothing, and for anything else than arrays of this recorder.
@@ -138,7 +143,21 @@ def named_results(result: Any, recorder: Recorder) -> list[tuple[str, int]]:
             )
     if not named:
         raise TypeError("the function returns nothing; return arrays that come of its arguments")
-    return [(name, number_of(value)) for name, value in named.items()]
+    return named
+
+
+def readings_of(recorder: Recorder, bits: float) -> dict[str, str]:
+    """Readings of results that clients do not take as they are decrypted, by name: those of truth values, and
+    of integers that results of so many bits are near enough to. Exact programs have integers as they are.
+    """
+    found = {name: "truth" for name, kind in recorder.kinds.items() if kind == "b"}
+    if recorder.is_exact:
+        return found
+    for name, at in recorder.program.outputs:
+        largest = max(map(abs, recorder.range(at)))
+        if recorder.kinds[name] == "i" and largest <= 2.0 ** (bits - _BITS_BELOW_ONE):
+            found[name] = "integer"
+    return found
 
 
 def squares(at: OnArrays) -> OnArrays:

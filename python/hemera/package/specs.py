@@ -14,6 +14,8 @@ from hemera.errors import FormatError, MismatchError, ParameterError
 from hemera.program.values import Array, Form
 
 MAX_LABELS = 1 << 17
+_MIDDLE = 0.5
+"""The number between 0 and 1, by which decrypted truth values are told apart."""
 
 
 def _sigmoid(values: Array) -> Array:
@@ -37,6 +39,19 @@ def _exponential(values: Array) -> Array:
         return np.asarray(np.exp(values))
 
 
+def _truth(values: Array) -> Array:
+    # A value that can not be decrypted is NaN, which is neither true nor false.
+    missing = np.isnan(values)
+    return np.where(missing, values, values > _MIDDLE) if missing.any() else values > _MIDDLE
+
+
+def _integer(values: Array) -> Array:
+    if values.dtype.kind != "f":
+        return values
+    whole = np.rint(values)
+    return whole if np.isnan(values).any() else whole.astype(np.int64)
+
+
 READINGS: dict[str, Callable[[Array], Array]] = {
     "values": lambda values: values,
     "sigmoid": _sigmoid,
@@ -46,9 +61,13 @@ READINGS: dict[str, Callable[[Array], Array]] = {
     "exp": _exponential,
     "one-against-rest": _one_against_rest,
     "clipped": lambda values: (np.clip(values, -1, 1) + 1) / 2,
+    "truth": _truth,
+    "integer": _integer,
 }
 """A client's readings of the values of an output, along its last axis. "one-against-rest": sigmoids whose sum
-is 1; "clipped": (clip(x, -1, 1) + 1) / 2, the probability of modified Huber losses."""
+is 1; "clipped": (clip(x, -1, 1) + 1) / 2, the probability of modified Huber losses; "truth": whether values
+are above 1/2; "integer": the nearest integers, as int64. Both of these leave results as floats where one is
+NaN, since it can not be decrypted."""
 
 CLASSES = ("sign", "argmax")
 """Readings whose results are classes, which may have labels."""

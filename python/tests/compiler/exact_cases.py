@@ -50,7 +50,7 @@ def assert_equal(found: Any, expected: Any) -> None:
     given, wanted = listed(found), listed(expected)
     assert given.keys() == wanted.keys()
     for name, value in wanted.items():
-        assert given[name].dtype == np.int64
+        assert given[name].dtype == (np.bool_ if np.asarray(value).dtype.kind == "b" else np.int64)
         assert given[name].shape == np.shape(value), name
         assert given[name].tolist() == np.asarray(value).astype(object).tolist(), name
 

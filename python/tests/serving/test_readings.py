@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -25,6 +28,7 @@ from hemera.serving import Package
 
 from ..refusals import raises
 
+CLIENT = Path(__file__).resolve().parents[3] / "clients" / "javascript"
 SCORES = np.array([[0.0, 1.5, -2.0], [-0.0, 0.0, 0.0], [40.0, -40.0, 800.0], [-800.0, -900.0, -1000.0]])
 EACH = special.expit(SCORES)
 BY_HAND: dict[str, Any] = {
@@ -36,6 +40,8 @@ BY_HAND: dict[str, Any] = {
     "argmin": [2, 0, 1, 2],
     "exp": [[1, np.exp(1.5), np.exp(-2.0)], [1, 1, 1], [np.exp(40), np.exp(-40), np.inf], [0, 0, 0]],
     "clipped": [[0.5, 1, 0], [0.5, 0.5, 0.5], [1, 0, 1], [0, 0, 0]],
+    "truth": [[0, 1, 0], [0, 0, 0], [1, 0, 1], [0, 0, 0]],
+    "integer": [[0, 2, -2], [0, 0, 0], [40, -40, 800], [-800, -900, -1000]],
     "negative": -SCORES,
     "not-negative": [[1, 1, 0], [1, 1, 1], [1, 0, 1], [0, 0, 0]],
     "root": [[0, 1.5**0.5, 0], [0, 0, 0], [40**0.5, 0, 800**0.5], [0, 0, 0]],
@@ -51,6 +57,45 @@ def test_functions_of_scores(name: str) -> None:
     np.testing.assert_allclose(found, BY_HAND[name], rtol=1e-13, atol=1e-300)
     if name in READINGS:
         np.testing.assert_array_equal(read_as(SCORES, name, None), found)
+
+
+def test_truth_values_and_integers_are_the_nearest_and_stay_floats_where_one_is_missing() -> None:
+    near = np.array([0.499, 0.501, 1.004, -0.3, 2.9998, -1.7])
+    for name, wanted in (
+        ("truth", [False, True, True, False, True, False]),
+        ("integer", [0, 1, 1, 0, 3, -2]),
+    ):
+        found = READINGS[name](near)
+        assert (found.dtype, found.tolist()) == (np.asarray(wanted).dtype, wanted)
+        assert READINGS[name](near[0]).dtype == found.dtype  # without axes
+        missing = READINGS[name](np.append(near, np.nan))
+        np.testing.assert_array_equal(missing, [*wanted, np.nan])
+        assert missing.dtype == np.float64
+    large = np.array([2**53 + 1, -(2**60) - 1])
+    assert READINGS["integer"](large).tolist() == large.tolist()
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="there is no node on this machine (package nodejs)")
+def test_readings_in_javascript_are_the_same() -> None:
+    rows = np.append(SCORES[:2], [[0.499, 2.9998, -1.7]], axis=0)
+    answers = [{"y": rows.ravel().tolist()}]
+    script = f"""
+        import {{ Model }} from {json.dumps((CLIENT / "served.mjs").as_uri())};
+        const found = {{}};
+        for (const read of {json.dumps(list(READINGS))}) {{
+          const output = {{ name: 'y', shape: [3], low: null, high: null, watched: '', read, labels: null }};
+          const maps = {{ unwatched: [], outputs: [output] }};
+          found[read] = Model.prototype.read.call({{ maps }}, {json.dumps(answers)}, 3).results.y;
+        }}
+        console.log(JSON.stringify(found));"""
+    command = ["node", "--input-type=module", "-e", script]
+    found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    for name, read in READINGS.items():
+        wanted = read(rows)
+        assert found[name]["shape"] == list(wanted.shape)
+        own = np.array(found[name]["values"])
+        assert wanted.dtype.kind == "f" or own.dtype.kind == wanted.dtype.kind
+        np.testing.assert_allclose(own, wanted.ravel(), rtol=1e-13)
 
 
 def test_one_against_rest_has_sums_of_one_also_where_all_are_nothing() -> None:

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera.arrays.array import Array
-from hemera.arrays.recorded import kind_of
 from hemera.arrays.recorder import Recorder
 from hemera.compiler import compiling
 from hemera.compiler.agreement import Agreement, compared, expected_bits
@@ -67,12 +66,11 @@ def _as_result(name: str, found: Any, is_plain: bool) -> Result | Frame:
             name,
             encrypted,
             lambda values: _with_missing({**parts, **values}),
-            kind=bool if found.present is None and kind_of(found.elements) == "b" else float,
             categories=tuple(found.categories),
         )
     if not is_plain and isinstance(found, (bool, int, float, np.generic, np.ndarray)):
         return Result(name, {}, lambda _: np.asarray(found))  # public
-    return Result(name, {"": found}, lambda values: values[""], kind=bool if kind_of(found) == "b" else float)
+    return Result(name, {"": found}, lambda values: values[""])
 
 
 def _with_missing(values: Mapping[str, Values]) -> Values:
