@@ -99,11 +99,7 @@ class OpenFheElements : public testing::TestWithParam<std::string> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Contexts, OpenFheElements, testing::Values("bfv", "bgv", "ckks-flexibleauto"),
-                         [](const auto& tested) {
-                           std::string name = tested.param;
-                           std::erase(name, '-');
-                           return name;
-                         });
+                         test::name_of);
 
 TEST_P(OpenFheElements, OfFilesAreTheFiles) { expect_elements({a, b, a}, {a, b, a}); }
 

@@ -184,24 +184,6 @@ TEST(OpenFheDescriptions, OfKeysTellTheModuliOfKeys) {
   }
 }
 
-TEST(OpenFheDescriptions, TellEachFieldOfACiphertext) {
-  auto object = read_file<CiphertextPointer>(test::get("bgv", "a_mod_reduced.bin"));
-  object->noise_scale_degree = 5;
-  object->scaling_factor_int = 77;
-  const auto found = describe(write_file(object, Format::json));
-  ASSERT_TRUE(found);
-  EXPECT_EQ(found->format, "JSON");
-  EXPECT_EQ(field_of(*found, "components"), "2");
-  EXPECT_EQ(field_of(*found, "limbs"), std::to_string(object->components[0].limbs.size()));
-  EXPECT_EQ(field_of(*found, "level"), std::to_string(object->level));
-  EXPECT_NE(object->level, 0U);
-  EXPECT_EQ(field_of(*found, "noise scale degree"), "5");
-  EXPECT_EQ(field_of(*found, "integer scaling factor"), "77");
-  EXPECT_EQ(field_of(*found, "form"), "evaluation");
-  EXPECT_EQ(field_of(*found, "key tag"), object->header.tag);
-  EXPECT_EQ(field_of(*found, "scheme"), "BGV");
-}
-
 TEST(OpenFheDescriptions, NameEachTechnique) {
   const std::map<Scaling, const char*> names = {{Scaling::fixed_manual, "FIXEDMANUAL"},
                                                 {Scaling::fixed_auto, "FIXEDAUTO"},

@@ -62,28 +62,6 @@ TEST(OpenFheKeys, AutomorphismIndicesAreOddAndBelowTwiceTheDegree) {
   EXPECT_THROW(session.load_keys({.galois = Source(written)}), FormatError);
 }
 
-TEST(OpenFheKeys, OfSeveralLoadsAreAllThere) {
-  const Bytes relinearization = test::get("ckks-flexibleauto", "eval_mult_key.bin");
-  const Bytes galois = test::get("ckks-flexibleauto", "eval_automorphism_keys.bin");
-  const rlwe::KeyRole power = rlwe::KeyRole::relinearization(), turn = rlwe::KeyRole::galois(5);
-  for (const bool is_galois_first : {false, true}) {
-    Session session(test::get("ckks-flexibleauto", "cryptocontext.bin"), tests::device());
-    session.load_keys(is_galois_first ? KeySources{.galois = Source(galois)}
-                                      : KeySources{.relinearization = Source(relinearization)});
-    EXPECT_EQ(session.keys().has(turn), is_galois_first);
-    session.load_keys(is_galois_first ? KeySources{.relinearization = Source(relinearization)}
-                                      : KeySources{.galois = Source(galois)});
-    EXPECT_TRUE(session.keys().has(power) && session.keys().has(turn));
-    const std::size_t count = session.keys().switching.size();
-    // A failure leaves them.
-    EXPECT_THROW(session.load_keys({.relinearization = Source(galois)}), FormatError);
-    EXPECT_TRUE(session.keys().has(power) && session.keys().has(turn));
-    // A third call with a key that is there already.
-    session.load_keys({.galois = Source(galois)});
-    EXPECT_EQ(session.keys().switching.size(), count);
-  }
-}
-
 TEST(OpenFheKeys, OfSeveralLevelsAreWrittenForTheHighest) {
   Session session(test::get("bgv", "cryptocontext.bin"), tests::device());
   auto secret_object = read_file<std::shared_ptr<PrivateKeyObject>>(test::get("bgv", "secret_key.bin"));

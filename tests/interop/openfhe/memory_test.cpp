@@ -39,11 +39,7 @@ class OpenFheInMemory : public testing::TestWithParam<std::string> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Contexts, OpenFheInMemory, testing::Values("bfv", "bgv", "ckks-flexibleauto"),
-                         [](const auto& tested) {
-                           std::string name = tested.param;
-                           std::erase(name, '-');
-                           return name;
-                         });
+                         test::name_of);
 
 TEST_P(OpenFheInMemory, CiphertextsPassBothWays) {
   const CiphertextView view = view_of(*x);

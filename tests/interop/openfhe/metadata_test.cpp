@@ -35,11 +35,7 @@ using rlwe::Ciphertext;
 class OpenFheMetadata : public testing::TestWithParam<std::string> {};
 
 INSTANTIATE_TEST_SUITE_P(Contexts, OpenFheMetadata, testing::Values("bfv", "bgv", "ckks-flexibleauto"),
-                         [](const auto& tested) {
-                           std::string name = tested.param;
-                           std::erase(name, '-');
-                           return name;
-                         });
+                         test::name_of);
 
 TEST_P(OpenFheMetadata, FilesHaveWhatOpenFheHas) {
   const Session session(test::get(GetParam(), "cryptocontext.bin"), tests::device());

@@ -146,11 +146,7 @@ class OpenFheSession : public testing::TestWithParam<std::string> {
   rlwe::SecretKey secret_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Contexts, OpenFheSession, testing::ValuesIn(test::folders), [](const auto& tested) {
-  std::string name = tested.param;
-  std::erase(name, '-');
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Contexts, OpenFheSession, testing::ValuesIn(test::folders), test::name_of);
 
 TEST_P(OpenFheSession, ParametersAreTheStatedOnes) {
   const Json& stated = values_.at("parameters");

@@ -1,6 +1,8 @@
 // Objects that OpenFHE wrote, from tests/vectors/openfhe or the folder that HEMERA_OPENFHE_VECTORS names.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <cstddef>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -11,6 +13,13 @@ namespace hemera::interop::openfhe::test {
 
 /// The contexts that have values to decrypt to.
 inline const std::vector<std::string> folders = {"bfv", "bgv", "ckks-fixedmanual", "ckks-flexibleauto"};
+
+/// The name of a test of a folder.
+inline std::string name_of(const testing::TestParamInfo<std::string>& tested) {
+  std::string name = tested.param;
+  std::erase(name, '-');
+  return name;
+}
 
 /// The bytes of a file, decompressed; empty if it is not there.
 std::optional<std::vector<std::byte>> find(const std::string& folder, const std::string& name);

@@ -16,6 +16,8 @@
 namespace hemera::interop::seal::test {
 namespace {
 
+using test::file_of;
+
 using Bytes = std::vector<std::byte>;
 using Fields = std::vector<std::pair<std::string, std::string>>;
 
@@ -26,12 +28,6 @@ const std::vector<std::uint64_t> moduli = {1000003, 1000033, 1000037, 1000039, 1
 // is more than twice the plain modulus.
 EncryptionParameters parameters(SchemeNumber scheme, std::uint64_t plain_modulus) {
   return {scheme, degree, moduli, plain_modulus};
-}
-
-Bytes file_of(const EncryptionParameters& parameters, std::uint8_t minor_version = 4) {
-  Writer out(minor_version);
-  write_parameters(out, parameters);
-  return out.finish(Compression::none);
 }
 
 std::string hex(const ParmsId& id) {

@@ -24,16 +24,7 @@ using Bytes = std::vector<std::byte>;
 using rlwe::Ciphertext;
 using rlwe::KeyRole;
 
-class SealKeys : public ::testing::TestWithParam<const char*> {
- protected:
-  SealKeys() : vectors(GetParam()), parms(vectors.file(vectors.names("parms.").front())) {}
-
-  [[nodiscard]] const Session& session() const { return vectors.session(); }
-  [[nodiscard]] EncryptionParameters parameters() const { return read_parameters(Source(parms)).parameters; }
-
-  Vectors vectors;
-  Bytes parms;
-};
+class SealKeys : public OfEachScheme {};
 
 INSTANTIATE_TEST_SUITE_P(, SealKeys, ::testing::ValuesIn(schemes),
                          [](const auto& test) { return std::string(test.param); });

@@ -1,5 +1,8 @@
-// A file of every kind with what loads it, and files made from others: for tests with damage.
+// Files made from others and of changed fields, a file of every kind with what loads it, and the fixture of
+// all schemes.
 #pragma once
+
+#include <gtest/gtest.h>
 
 #include <cstddef>
 #include <functional>
@@ -9,7 +12,10 @@
 
 #include "hemera/interop/seal.hpp"
 #include "hemera/runtime/error.hpp"
+#include "interop/seal/client.hpp"
 #include "interop/seal/container.hpp"
+#include "interop/seal/objects.hpp"
+#include "interop/seal/vectors.hpp"
 
 namespace hemera::interop::seal::test {
 
@@ -53,6 +59,30 @@ inline std::vector<std::byte> content(std::span<const std::byte> file) {
     return bytes;
   }
 }
+
+/// A file of parameters.
+inline std::vector<std::byte> file_of(const EncryptionParameters& parameters,
+                                      std::uint8_t minor_version = 4) {
+  Writer out(minor_version);
+  write_parameters(out, parameters);
+  return out.finish(Compression::none);
+}
+
+/// Two primes for data and one for keys, of degree 4096.
+inline const std::vector<std::uint64_t> primes{68719403009, 68719230977, 137438822401};
+
+/// The vectors of a scheme, with the file of their parameters.
+class OfEachScheme : public ::testing::TestWithParam<const char*> {
+ protected:
+  OfEachScheme() : vectors(GetParam()), parms(vectors.file(vectors.names("parms.").front())) {}
+
+  [[nodiscard]] const Session& session() const { return vectors.session(); }
+  [[nodiscard]] bool is(rlwe::Scheme scheme) const { return session().context()->scheme() == scheme; }
+  [[nodiscard]] EncryptionParameters parameters() const { return read_parameters(Source(parms)).parameters; }
+
+  Vectors vectors;
+  std::vector<std::byte> parms;
+};
 
 /// A file of this content without compression.
 inline std::vector<std::byte> stored(std::span<const std::byte> content) {

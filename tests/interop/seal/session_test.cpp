@@ -260,37 +260,6 @@ TEST_P(SealVectors, BatchesLoadAndAreWrittenOneByOne) {
   EXPECT_THROW(static_cast<void>(session.load_ciphertexts({})), ParameterError);
 }
 
-// Either one first: the first fixes how much room there is.
-TEST_P(SealVectors, BatchesOfCiphertextsThatDifferAreRefused) {
-  const Session& session = vectors.session();
-  vectors.load_keys();
-  const Ciphertext a = vectors.ciphertext("ct_a.");
-  std::vector<std::pair<const char*, Ciphertext>> others;
-  const auto lazy =
-      any_scheme::make_evaluator(session.context(), session.keys(), rlwe::Relinearization::lazy);
-  others.emplace_back("size", lazy->multiply(a, a));
-  Ciphertext lower = a.clone();
-  lazy->drop_to_level_inplace(lower, a.meta.level - 1);
-  others.emplace_back("level", std::move(lower));
-  if (vectors.is_ckks()) {
-    Ciphertext scaled = a.clone();
-    scaled.meta.scale *= 2;
-    others.emplace_back("scale", std::move(scaled));
-  }
-  if (session.context()->scheme() == rlwe::Scheme::bgv) {
-    Ciphertext factored = a.clone();
-    factored.meta.correction = 3;
-    others.emplace_back("correction", std::move(factored));
-  }
-  const auto first = session.dump_ciphertext(a);
-  for (const auto& [name, other] : others) {
-    const auto second = session.dump_ciphertext(other);
-    for (const auto& sources : {std::vector<Source>{first, second}, {second, first}}) {
-      EXPECT_THROW(static_cast<void>(session.load_ciphertexts(sources)), MismatchError) << name;
-    }
-  }
-}
-
 // What a decryption could not round goes to no client.
 TEST(SealPlaintexts, ThatAreDoubtfulAreNotWritten) {
   Vectors vectors("bfv");
@@ -368,17 +337,9 @@ TEST_P(SealVectors, DescriptionsTellWhatFilesTell) {
   EXPECT_THROW(describe(vectors.file(ciphertext), Source(foreign)), MismatchError);
 }
 
-std::vector<std::byte> parms_of(const EncryptionParameters& parameters) {
-  Writer out(4);
-  write_parameters(out, parameters);
-  return out.finish(Compression::none);
-}
-
-const std::vector<std::uint64_t> primes{68719403009, 68719230977, 137438822401};
-
 // A plain modulus that exceeds the first prime: no message fits the level that SEAL would have there.
 TEST(SealParameters, LevelsBeginWhereThePlainModulusFits) {
-  const auto parms = parms_of({SchemeNumber::bfv, 4096, primes, std::uint64_t{1} << 40});
+  const auto parms = file_of({SchemeNumber::bfv, 4096, primes, std::uint64_t{1} << 40});
   const Session session(parms, hemera::tests::device());
   EXPECT_EQ(session.params().levels(), 1U);
   const auto context = session.context();
@@ -397,7 +358,7 @@ TEST(SealParameters, LevelsBeginWhereThePlainModulusFits) {
 
 // One prime is for data and keys alike, and none is left to switch with.
 TEST(SealParameters, OnePrimeHasNoSwitchingKeys) {
-  const auto parms = parms_of({SchemeNumber::bgv, 4096, {primes[0]}, 257});
+  const auto parms = file_of({SchemeNumber::bgv, 4096, {primes[0]}, 257});
   Session session(parms, hemera::tests::device());
   const rlwe::SecretKey secret = rlwe::generate_secret_key(session.context());
   const rlwe::SecretKey again = session.load_secret_key(session.dump_secret_key(secret));
