@@ -3,66 +3,26 @@
 
 #include <cmath>
 #include <cstdint>
-#include <random>
 #include <vector>
 
+#include "circuits/search_support.hpp"
 #include "hemera/circuits/search/encrypted_database.hpp"
-#include "hemera/rlwe/encryption.hpp"
 #include "hemera/runtime/error.hpp"
-#include "test_device.hpp"
 
 namespace hemera::circuits::search {
 namespace {
 
 using Integers = std::vector<std::int64_t>;
 
-struct Owner {
-  explicit Owner(bool exact = false)
-      : context(tests::make_context(parameters(exact))),
-        secret(rlwe::generate_secret_key(context)),
-        keys(generate_keys(secret, true)) {}
-
-  std::shared_ptr<const rlwe::Context> context;
-  rlwe::SecretKey secret;
-  rlwe::EvaluationKeys keys;
-};
-
-const Owner& owner() {
-  static const Owner only;
+const Session& owner() {
+  static const Session only(false, true);
   return only;
-}
-
-Integers uniform_integers(std::size_t count, std::int64_t largest, std::uint64_t seed) {
-  std::mt19937_64 generator(seed);
-  std::uniform_int_distribution<std::int64_t> uniform(-largest, largest);
-  Integers result(count);
-  for (std::int64_t& value : result) value = uniform(generator);
-  return result;
-}
-
-// [query, row]
-Integers products_of(const Integers& rows, const Integers& queries, std::size_t dims) {
-  Integers result;
-  for (std::size_t i = 0; i < queries.size() / dims; ++i) {
-    for (std::size_t r = 0; r < rows.size() / dims; ++r) {
-      std::int64_t sum = 0;
-      for (std::size_t j = 0; j < dims; ++j) sum += rows[r * dims + j] * queries[i * dims + j];
-      result.push_back(sum);
-    }
-  }
-  return result;
 }
 
 double square_of(const Integers& values) {
   double sum = 0;
   for (const std::int64_t value : values) sum += static_cast<double>(value) * static_cast<double>(value);
   return sum;
-}
-
-double deviation_of(const std::vector<double>& values) {
-  double squares = 0;
-  for (const double value : values) squares += value * value;
-  return std::sqrt(squares / static_cast<double>(values.size()));
 }
 
 // Deviations of found scores [query, block * N] from `factor` times the products of rows [row, dims] that lie
@@ -78,12 +38,12 @@ std::vector<double> noise_of(const Integers& found, std::size_t stride, std::siz
 }
 
 TEST(EncryptedSearch, ScoresAreSumsOfIntegers) {
-  const Owner& o = owner();
+  const Session& o = owner();
   const std::size_t degree = o.context->degree(), dims = 37, count = 3;
   const int shift = 4;
-  const Integers first = uniform_integers(degree * dims, 127, 1),
-                 second = uniform_integers(900 * dims, 127, 2);
-  const Integers queries = uniform_integers(count * dims, std::int64_t{1} << 26, 3);
+  const Integers first = random_integers<std::int64_t>(degree * dims, 127, 1),
+                 second = random_integers<std::int64_t>(900 * dims, 127, 2);
+  const Integers queries = random_integers<std::int64_t>(count * dims, std::int64_t{1} << 26, 3);
   EncryptedDatabase database(o.context, dims);
   database.resize(1);
   database.place(0, 0, encrypt_rows(o.secret, first, dims, shift));
@@ -106,7 +66,7 @@ TEST(EncryptedSearch, ScoresAreSumsOfIntegers) {
              {.row_scale = std::exp2(shift), .query_square = square_of(queries) / count, .dims = dims}}});
     const auto noise =
         noise_of(found, 2 * degree, 0, products_of(first, queries, dims), degree, std::exp2(shift));
-    EXPECT_LT(std::abs(std::log2(deviation_of(noise) / predicted)), 0.3) << dropped;
+    EXPECT_LT(std::abs(std::log2(deviation(noise) / predicted)), 0.3) << dropped;
     for (const double error :
          noise_of(found, 2 * degree, degree, products_of(second, queries, dims), 900, std::exp2(shift))) {
       ASSERT_LT(std::abs(error), 8 * predicted);
@@ -118,7 +78,7 @@ TEST(EncryptedSearch, ScoresAreSumsOfIntegers) {
 }
 
 TEST(EncryptedSearch, EachSourceOfNoiseHasItsFormula) {
-  const Owner& o = owner();
+  const Session& o = owner();
   const std::size_t degree = o.context->degree(), dims = 64;
   // The query's expansion; the rows' errors times the query; errors times errors, where all is zero.
   struct Case {
@@ -126,8 +86,8 @@ TEST(EncryptedSearch, EachSourceOfNoiseHasItsFormula) {
     int shift;
   };
   for (const Case& tested : {Case{127, 1 << 10, 12}, Case{1, 1 << 30, 0}, Case{0, 0, 0}}) {
-    const Integers rows = uniform_integers(degree * dims, tested.rows, 4);
-    const Integers queries = uniform_integers(dims, tested.query, 5);
+    const Integers rows = random_integers<std::int64_t>(degree * dims, tested.rows, 4);
+    const Integers queries = random_integers<std::int64_t>(dims, tested.query, 5);
     EncryptedDatabase database(o.context, dims);
     database.resize(1);
     database.place(0, 0, encrypt_rows(o.secret, rows, dims, tested.shift));
@@ -141,15 +101,15 @@ TEST(EncryptedSearch, EachSourceOfNoiseHasItsFormula) {
              {.row_scale = std::exp2(tested.shift), .query_square = square_of(queries), .dims = dims}}});
     const auto noise =
         noise_of(found, degree, 0, products_of(rows, queries, dims), degree, std::exp2(tested.shift));
-    EXPECT_LT(std::abs(std::log2(deviation_of(noise) / predicted)), 0.3) << tested.query;
+    EXPECT_LT(std::abs(std::log2(deviation(noise) / predicted)), 0.3) << tested.query;
   }
 }
 
 TEST(EncryptedSearch, ExactScoresRoundToIntegers) {
-  const Owner o(true);
+  const Session o(true, true);
   const std::size_t degree = o.context->degree(), dims = 24, rows = 700;
-  const Integers entries = uniform_integers(rows * dims, 128, 6);
-  const Integers queries = uniform_integers(2 * dims, 127, 7);
+  const Integers entries = random_integers<std::int64_t>(rows * dims, 128, 6);
+  const Integers queries = random_integers<std::int64_t>(2 * dims, 127, 7);
   constexpr int row_shift = 20, query_shift = 52;  // scores are below 2^19
   EncryptedDatabase database(o.context, dims);
   database.resize(1);
@@ -170,10 +130,10 @@ TEST(EncryptedSearch, ExactScoresRoundToIntegers) {
 }
 
 TEST(EncryptedSearch, QueriesInTheClearHaveTheRowsErrorsAlone) {
-  const Owner& o = owner();
+  const Session& o = owner();
   const std::size_t degree = o.context->degree(), dims = 40, count = 2;
-  const Integers rows = uniform_integers(2 * degree * dims, 127, 8);
-  const Integers queries = uniform_integers(count * dims, 30'000, 9);
+  const Integers rows = random_integers<std::int64_t>(2 * degree * dims, 127, 8);
+  const Integers queries = random_integers<std::int64_t>(count * dims, 30'000, 9);
   constexpr std::uint64_t factor = 12'345;
   EncryptedDatabase database(o.context, dims);
   const std::span<const std::int64_t> all(rows);
@@ -189,24 +149,24 @@ TEST(EncryptedSearch, QueriesInTheClearHaveTheRowsErrorsAlone) {
       o.context->parameters(),
       {.encrypted = {{.query_square = factor * double{factor} * square_of(queries) / count, .dims = 0}}});
   const auto noise = noise_of(found, 2 * degree, 0, products_of(rows, queries, dims), 2 * degree, factor);
-  EXPECT_LT(std::abs(std::log2(deviation_of(noise) / predicted)), 0.1);
+  EXPECT_LT(std::abs(std::log2(deviation(noise) / predicted)), 0.1);
 }
 
 TEST(EncryptedSearch, RowsArePlacedBehindOthers) {
-  const Owner& o = owner();
+  const Session& o = owner();
   const std::size_t degree = o.context->degree(), dims = 5;
-  const Integers queries = uniform_integers(dims, std::int64_t{1} << 30, 10);
+  const Integers queries = random_integers<std::int64_t>(dims, std::int64_t{1} << 30, 10);
   EncryptedDatabase database(o.context, dims);
   database.resize(2);
   std::vector<Integers> parts;
   std::size_t first = 0;
   constexpr double row_scale = 8;
   for (const std::size_t rows : {degree - 100, std::size_t{1}, std::size_t{99}}) {
-    parts.push_back(uniform_integers(rows * dims, 127, rows));
+    parts.push_back(random_integers<std::int64_t>(rows * dims, 127, rows));
     database.place(1, first, encrypt_rows(o.secret, parts.back(), dims, 3));
     first += rows;
   }
-  const Integers one = uniform_integers(dims, 127, 11);
+  const Integers one = random_integers<std::int64_t>(dims, 127, 11);
   database.place(0, 0, encrypt_rows(o.secret, one, dims, 3));
   const Query query = encrypt(o.secret, queries, dims, 0);
   const NoiseSources sources{
@@ -225,7 +185,7 @@ TEST(EncryptedSearch, RowsArePlacedBehindOthers) {
         noise.push_back(error);
       at += expected.size();
     }
-    EXPECT_LT(std::abs(std::log2(deviation_of(noise) / predicted)), 0.3);
+    EXPECT_LT(std::abs(std::log2(deviation(noise) / predicted)), 0.3);
     return found;
   };
   const Integers found = check(1);
@@ -244,11 +204,11 @@ TEST(EncryptedSearch, RowsArePlacedBehindOthers) {
 }
 
 TEST(EncryptedSearch, ManyBlocksAreSwitchedInParts) {
-  const Owner& o = owner();
+  const Session& o = owner();
   const std::size_t degree = o.context->degree(), blocks = 258;
   EncryptedDatabase database(o.context, 1);
   database.resize(blocks);
-  const Integers entries = uniform_integers(blocks, 127, 14);
+  const Integers entries = random_integers<std::int64_t>(blocks, 127, 14);
   for (std::size_t block = 0; block < blocks; ++block) {
     database.place(block, 0, encrypt_rows(o.secret, std::span(entries).subspan(block, 1), 1, 7));
   }
@@ -260,10 +220,11 @@ TEST(EncryptedSearch, ManyBlocksAreSwitchedInParts) {
 }
 
 TEST(EncryptedSearch, OtherSecretsReadNothing) {
-  const Owner& o = owner();
+  const Session& o = owner();
   rlwe::SecretKey other = rlwe::generate_secret_key(o.context);
   const std::size_t dims = 4;
-  const Integers rows = uniform_integers(10 * dims, 127, 12), queries = uniform_integers(dims, 1 << 26, 13);
+  const Integers rows = random_integers<std::int64_t>(10 * dims, 127, 12),
+                 queries = random_integers<std::int64_t>(dims, 1 << 26, 13);
   const EncryptedRows sent = encrypt_rows(o.secret, rows, dims, 4);
   EXPECT_NE(sent.seed.seed.bytes, encrypt_rows(o.secret, rows, dims, 4).seed.seed.bytes);
   EncryptedDatabase database(o.context, dims);
@@ -287,17 +248,18 @@ TEST(EncryptedSearch, OtherSecretsReadNothing) {
 
 // Several messages in one pass: each with the bits of a pass of its own, relinearized by its own keys.
 TEST(EncryptedSearch, MessagesShareAPass) {
-  const Owner& o = owner();
+  const Session& o = owner();
   const rlwe::SecretKey other = rlwe::generate_secret_key(o.context);
   const rlwe::EvaluationKeys other_keys = generate_keys(other, true);
   const std::size_t dims = 3;
   EncryptedDatabase database(o.context, dims);
   database.resize(2);
   for (std::size_t block = 0; block < 2; ++block) {
-    database.place(block, 0, encrypt_rows(o.secret, uniform_integers(7 * dims, 127, block), dims, 3));
+    database.place(block, 0,
+                   encrypt_rows(o.secret, random_integers<std::int64_t>(7 * dims, 127, block), dims, 3));
   }
-  const Query two = encrypt(o.secret, uniform_integers(2 * dims, 1 << 20, 5), dims, 0);
-  const Query one = encrypt(other, uniform_integers(dims, 1 << 20, 6), dims, 0);
+  const Query two = encrypt(o.secret, random_integers<std::int64_t>(2 * dims, 1 << 20, 5), dims, 0);
+  const Query one = encrypt(other, random_integers<std::int64_t>(dims, 1 << 20, 6), dims, 0);
   const std::vector<KeyedQuery> keyed{{two, o.keys}, {one, other_keys}};
   std::vector<Answer> found{empty_answer(*o.context, 2, 2, 2), empty_answer(*o.context, 1, 2, 2)};
   const std::vector<AnswerHalves> places{found[0].halves(), found[1].halves()};
@@ -311,7 +273,7 @@ TEST(EncryptedSearch, MessagesShareAPass) {
 }
 
 TEST(EncryptedSearch, WhatDoesNotFitIsRefused) {
-  const Owner& o = owner();
+  const Session& o = owner();
   const std::size_t degree = o.context->degree(), dims = 3;
   const Integers rows(4 * dims, 1);
   EXPECT_THROW(static_cast<void>(encrypt_rows(o.secret, {}, dims, 0)), ParameterError);
@@ -351,7 +313,7 @@ TEST(EncryptedSearch, WhatDoesNotFitIsRefused) {
                MismatchError);
   const rlwe::IntegerMatrix longer(o.context, 1, 4, std::vector<std::int16_t>(4));
   EXPECT_THROW(static_cast<void>(database.answer(longer, 1, 0)), MismatchError);
-  const Owner other;
+  const Session other(false, true);
   EXPECT_THROW(static_cast<void>(database.answer(query, other.keys, 0)), MismatchError);
 }
 

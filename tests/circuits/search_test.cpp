@@ -6,9 +6,9 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
-#include <random>
 #include <vector>
 
+#include "circuits/search_support.hpp"
 #include "hemera/circuits/search/database.hpp"
 #include "hemera/circuits/search/query.hpp"
 #include "hemera/poly/backend.hpp"
@@ -21,30 +21,22 @@
 namespace hemera::circuits::search {
 namespace {
 
-struct Session {
-  explicit Session(bool exact = false)
-      : context(tests::make_context(parameters(exact))),
-        secret(rlwe::generate_secret_key(context)),
-        keys(generate_keys(secret)) {}
-
-  std::shared_ptr<const rlwe::Context> context;
-  rlwe::SecretKey secret;
-  rlwe::EvaluationKeys keys;
-};
-
 const Session& session() {
   static const Session only;
   return only;
 }
 
-template <typename Integer>
-std::vector<Integer> random_integers(std::size_t count, std::int64_t largest, std::uint64_t seed) {
-  std::mt19937_64 generator(seed);
-  std::uniform_int_distribution<std::int64_t> uniform(-largest, largest);
-  std::vector<Integer> result(count);
-  for (Integer& value : result) value = static_cast<Integer>(uniform(generator));
-  return result;
-}
+// A database of these rows, whose last block may have fewer than N.
+struct Filled : Database {
+  Filled(const Session& s, std::span<const std::int8_t> entries, std::size_t dims)
+      : Database(s.context, dims) {
+    const std::size_t block = s.context->degree() * dims;
+    resize((entries.size() + block - 1) / block);
+    for (std::size_t i = 0; i < blocks(); ++i) {
+      set_block(i, entries.subspan(i * block, std::min(block, entries.size() - i * block)));
+    }
+  }
+};
 
 // The phases of ciphertexts [batch, 2, limb, N] at the top level of one prime, centred: [batch, N].
 std::vector<std::int64_t> phases(const Session& s, const poly::Poly& ciphertexts) {
@@ -63,12 +55,6 @@ std::vector<std::int64_t> phases(const Session& s, const poly::Poly& ciphertexts
     result.push_back(s.context->base(meta.level).modulus(0).centered(residue));
   }
   return result;
-}
-
-double deviation(const std::vector<double>& values) {
-  double squares = 0;
-  for (const double value : values) squares += value * value;
-  return std::sqrt(squares / static_cast<double>(values.size()));
 }
 
 TEST(Search, ParametersHaveThe128BitsOfTheTable) {
@@ -139,14 +125,11 @@ TEST(Search, ScoresAreSumsOfIntegers) {
   const std::size_t degree = s.context->degree(), dims = 37, rows = degree + 1000, count = 2;
   const auto entries = random_integers<std::int8_t>(rows * dims, 127, 1);
   const auto values = random_integers<std::int64_t>(count * dims, std::int64_t{1} << 26, 2);
-  Database database(s.context, dims);
-  database.resize(2);
-  const std::span<const std::int8_t> all(entries);
-  database.set_block(0, all.first(degree * dims));
-  database.set_block(1, all.subspan(degree * dims));
+  Filled database(s, entries, dims);
   EXPECT_EQ(database.memory_bytes(), 2 * degree * (8 * dims + 48));
   const Query query = encrypt(s.secret, values, dims, 0);
   const Answer whole = database.answer(query, s.keys, 0);
+  const std::vector<std::int64_t> scores = products_of(entries, values, dims);
   for (const int dropped : {0, 14}) {
     const Answer answer = database.answer(query, s.keys, dropped);
     ASSERT_EQ(answer.numbers.size(), whole.numbers.size());
@@ -164,10 +147,7 @@ TEST(Search, ScoresAreSumsOfIntegers) {
     std::vector<double> noise;
     for (std::size_t i = 0; i < count; ++i) {
       for (std::size_t r = 0; r < 2 * degree; ++r) {
-        std::int64_t score = 0;
-        for (std::size_t j = 0; j < dims && r < rows; ++j) {
-          score += entries[r * dims + j] * values[i * dims + j];
-        }
+        const std::int64_t score = r < rows ? scores[i * rows + r] : 0;
         const double error = static_cast<double>(found[i * 2 * degree + r] - score);
         ASSERT_LT(std::abs(error), 8 * expected) << i << " " << r;
         if (r < degree) noise.push_back(error);
@@ -182,19 +162,16 @@ TEST(Search, ExactScoresRoundToIntegers) {
   const std::size_t degree = s.context->degree(), dims = 24;
   const auto entries = random_integers<std::int8_t>(degree * dims, 127, 3);
   const auto values = random_integers<std::int64_t>(dims, 127, 4);
-  Database database(s.context, dims);
-  database.resize(1);
-  database.set_block(0, entries);
+  Filled database(s, entries, dims);
   constexpr int shift = 74;  // scores are below 2^19
   const Answer answer = database.answer(encrypt(s.secret, values, dims, shift), s.keys, 0);
   const double factor = std::ldexp(s.context->parameters().ratio(1), -shift);
   const std::vector<std::int64_t> found = decrypt(s.secret, answer);
+  const std::vector<std::int64_t> scores = products_of(entries, values, dims);
   std::vector<double> noise;
   for (std::size_t r = 0; r < degree; ++r) {
-    std::int64_t score = 0;
-    for (std::size_t j = 0; j < dims; ++j) score += entries[r * dims + j] * values[j];
-    ASSERT_EQ(std::llround(static_cast<double>(found[r]) * factor), score);
-    noise.push_back(static_cast<double>(found[r]) - static_cast<double>(score) / factor);
+    ASSERT_EQ(std::llround(static_cast<double>(found[r]) * factor), scores[r]);
+    noise.push_back(static_cast<double>(found[r]) - static_cast<double>(scores[r]) / factor);
   }
   // The division to level 0 leaves its own rounding alone.
   EXPECT_LT(std::abs(std::log2(deviation(noise) / noise_deviation(s.context->parameters(), {1e5, 1e9}))),
@@ -214,11 +191,7 @@ TEST(Search, PreparedAnswersHaveTheSameBits) {
     const std::size_t degree = s.context->degree(), dims = exact ? 6 : 521, rows = degree + 3;
     auto entries = random_integers<std::int8_t>(rows * dims, 127, 5);
     std::fill_n(entries.begin(), dims, -128);
-    Database database(s.context, dims);
-    database.resize(2);
-    const std::span<const std::int8_t> all(entries);
-    database.set_block(0, all.first(degree * dims));
-    database.set_block(1, all.subspan(degree * dims));
+    Filled database(s, entries, dims);
     // Seed first, message later.
     Query query = encrypt(s.secret, std::vector<std::int64_t>(dims), dims, 0);
     Answer found = empty_answer(*s.context, 1, 2, 7);
@@ -240,12 +213,7 @@ TEST(Search, ClientsShareAPassAndNoKeys) {
     const rlwe::SecretKey other = rlwe::generate_secret_key(s.context);
     const rlwe::EvaluationKeys other_keys = generate_keys(other);
     const std::size_t degree = s.context->degree(), dims = 5, rows = degree + 2;
-    Database database(s.context, dims);
-    const auto entries = random_integers<std::int8_t>(rows * dims, 127, 8);
-    database.resize(2);
-    const std::span<const std::int8_t> all(entries);
-    database.set_block(0, all.first(degree * dims));
-    database.set_block(1, all.subspan(degree * dims));
+    Filled database(s, random_integers<std::int8_t>(rows * dims, 127, 8), dims);
     const auto query_of = [&](const rlwe::SecretKey& secret, std::size_t count, std::uint64_t seed) {
       return encrypt(secret, random_integers<std::int64_t>(count * dims, 1 << 20, seed), dims, 0);
     };
@@ -276,9 +244,7 @@ TEST(Search, LongestProductsOfRowsAreExact) {
   const Session& s = session();
   const std::size_t dims = 600;
   const std::vector<std::int8_t> row(dims, -128);
-  Database database(s.context, dims);
-  database.resize(1);
-  database.set_block(0, row);
+  Filled database(s, row, dims);
   Query query = encrypt(s.secret, std::vector<std::int64_t>(dims), dims, 0);
   // All ones in their lowest 15 bits, and below the prime.
   std::fill(query.numbers.begin(), query.numbers.end(), (std::uint64_t{1} << 47) - 1);
@@ -289,9 +255,7 @@ TEST(Search, MessagesAreAddedToEachOfSeveralQueries) {
   const Session s(true);
   constexpr std::size_t dims = 3, count = 2;
   const std::vector<std::int8_t> identity{1, 0, 0, 0, 1, 0, 0, 0, 1};
-  Database database(s.context, dims);
-  database.resize(1);
-  database.set_block(0, identity);
+  Filled database(s, identity, dims);
   const std::vector<std::int64_t> first{1, -2, 3, -4, 5, -6}, second{10, 20, 30, 40, 50, 60};
   Query query = encrypt(s.secret, first, dims, 70);
   add_message(*s.context, query, second, 71);
@@ -312,9 +276,7 @@ TEST(Search, PreparedAnswersServeWhatTheyWereMadeFor) {
   const std::vector<std::int8_t> rows(4 * dims, 1);
   const std::vector<std::int64_t> zeros(2 * dims);
   const std::span<const std::int64_t> one = std::span(zeros).first(dims);
-  Database database(s.context, dims);
-  database.resize(1);
-  database.set_block(0, rows);
+  Filled database(s, rows, dims);
   const Query query = encrypt(s.secret, one, dims, 0);
   Answer found = empty_answer(*s.context, 1, 1, 0);
   const auto prepare = [&] { return database.prepare(query.seed, s.keys, {}, found.halves().a); };
