@@ -68,7 +68,7 @@ REASONS = {
     "serving.store": SERVER,
     "program.stored_arrays.Room._taken": BUILDS,
     "serving.uploads": SERVER,
-    "program.program.ExpectedNoise._random": "made for each estimate of errors, of a told seed: no secret",
+    "program.expected_noise.ExpectedNoise._random": "made for each estimate of errors, of a seed: no secret",
 }
 """Where such a member may be, by module, class or member: why."""
 

@@ -49,6 +49,8 @@ std::vector<ElementaryCase> elementary_cases() {
       {"SquareRoot", square_root, {0.5, 2}, root, 0x1p-16, 5},
       {"SquareRootFromZero", square_root, {0, 1}, root, 0x1p-6, 6},
       {"SquareRootByIterations", square_root, {0.0001, 1}, root, 0x1p-17, 14},
+      {"SquareRootByStagesFromZero", square_root, {0, 4}, root, 0x1p-10, 13},
+      {"SquareRootByStagesNearZero", square_root, {1e-6, 3}, root, 0x1p-12, 15},
       {"Sign",
        [](const Interval&, double e) { return sign(0x1p-5, e); },
        {-1, 1},
@@ -176,7 +178,7 @@ TEST(Elementary, SaysWhatItCanNot) {
   EXPECT_THROW(static_cast<void>(inverse({1, 2}, 0)), ParameterError);
   EXPECT_THROW(static_cast<void>(logarithm({0, 1}, 0.1)), ParameterError);
   EXPECT_THROW(static_cast<void>(square_root({-1, 1}, 0.1)), ParameterError);
-  EXPECT_THROW(static_cast<void>(square_root({0, 1}, 1e-9)), ParameterError);
+  EXPECT_THROW(static_cast<void>(square_root({0, 1}, 0x1p-23)), ParameterError);
   EXPECT_THROW(static_cast<void>(sign(0, 0.1)), ParameterError);
   EXPECT_THROW(static_cast<void>(sign(1, 0.1)), ParameterError);
   EXPECT_THROW(static_cast<void>(sign(0.1, -1)), ParameterError);
@@ -268,11 +270,37 @@ TEST(Elementary, AClipIsOfValuesBeyondItsEnds) {
   EXPECT_NO_THROW(static_cast<void>(clip({-2, 1}, 0.25, 2.01)));
 }
 
+// The error is a bound, and not much more: of a grid, one that is dense at 0, and both ends.
+TEST(Elementary, StatesTheErrorOfRootsByStages) {
+  for (const auto& [interval, bits] : {std::pair(Interval{0, 1}, 10), std::pair(Interval{0, 2500}, 10),
+                                       std::pair(Interval{0, 0.01}, 20), std::pair(Interval{1e-7, 9}, 12)}) {
+    SCOPED_TRACE(std::to_string(interval.high));
+    const Function function = square_root(interval, std::exp2(-bits));
+    EXPECT_GT(function.parts().size(), 1U);
+    Values x = spread(interval, 1U << 15U);
+    for (double t = interval.high; t > std::max(interval.low, 1e-14); t *= 0.999) x.emplace_back(t);
+    x.insert(x.end(), {interval.low, interval.high});
+    const Values found = function.evaluate(Rows{x}).front();
+    double largest = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      largest = std::max(largest, std::abs(found[i].real() - std::sqrt(x[i].real())));
+    }
+    EXPECT_LE(largest, function.error());
+    EXPECT_GT(largest, 0.9 * function.error());
+    EXPECT_LE(function.error(), std::exp2(-bits));
+    EXPECT_DOUBLE_EQ(function.largest().front(), std::sqrt(interval.high));
+  }
+}
+
 TEST(Elementary, ChoosesTheLeastDepth) {
   EXPECT_EQ(inverse({-200, -100}, 0x1p-20).parts().size(), 1U);
   EXPECT_GT(inverse({0.004, 4}, 0x1p-6).parts().size(), 1U);
   EXPECT_EQ(square_root({0.5, 2}, 0x1p-16).parts().size(), 1U);
   EXPECT_GT(square_root({0.0001, 1}, 0x1p-17).parts().size(), 1U);
+  // |x| by the same stages takes one level more; iterations from 1e-6 on take 23, and from 0 on there are
+  // none.
+  EXPECT_EQ(square_root({0, 1}, 0x1p-13).depth() + 1, absolute({-1, 1}, 0x1p-13).depth());
+  EXPECT_LE(square_root({1e-6, 1}, 0x1p-16).depth(), 15U);
   // A gap half as wide takes about one level more.
   const std::size_t wide = sign(0x1p-4, 0x1p-10).depth(), narrow = sign(0x1p-12, 0x1p-10).depth();
   EXPECT_GT(narrow, wide + 5);

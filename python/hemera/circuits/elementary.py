@@ -114,8 +114,9 @@ def inverse(interval: Interval, *, bits: float = 20, clip: bool | float = False)
 
 
 def sqrt(interval: Interval, *, bits: float = 20, clip: bool | float = False) -> Function:
-    """The square root on an interval without negative numbers: a polynomial, or Newton's iterations for the
-    inverse square root if they take less depth. For `clip` see `sigmoid`; it needs an interval above 0.
+    """The square root on an interval without negative numbers: a polynomial, Newton's iterations for the
+    inverse square root, or the stages of a sign, which are right from 0 on while noise is far below 2^(-2
+    bits) of the largest value. For `clip` see `sigmoid`; it needs an interval above 0.
 
     Raises:
         ParameterError: if the interval has negative numbers, or no function was found that is as near.

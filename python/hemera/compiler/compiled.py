@@ -31,7 +31,7 @@ from hemera.errors import MismatchError
 from hemera.inputs.arguments import Progress
 from hemera.inputs.plain import plain_array
 from hemera.package.encodings import Arrays
-from hemera.program.program import ExpectedNoise
+from hemera.program.expected_noise import ExpectedNoise
 
 Values = NDArray[Any]
 
@@ -174,6 +174,7 @@ class Compiled(Packaged):
             given = [np.asarray(each)[np.newaxis] for each in inputs] if of_one else inputs
             rows = given[0].shape[encoding.inputs[0].axis] if encoding.samples > 1 else None
             values = encoding.in_slots(given, slots)
+            noise.follow(values)
             found = encoding.of_slots(program.evaluate_clear(values, changed=noise.added, clip=True), rows)
             own = found[: len(self._program.outputs)]  # what is watched comes after them
             return [each[0] for each in own] if of_one else own

@@ -21,7 +21,7 @@ from hemera.arrays.tensor import TensorProgram
 from hemera.compiler.draws import draws, exact_values
 from hemera.compiler.specs import ArraySpec
 from hemera.parameters import Parameters
-from hemera.program.program import ExpectedNoise
+from hemera.program.expected_noise import ExpectedNoise
 
 Values = NDArray[Any]
 

@@ -14,8 +14,8 @@ from hemera.program.program import Program
 
 def in_stages(lowered: Lowered, params: Parameters) -> Lowered:
     """The program with functions that are deeper than a bootstrap leaves levels in stages, of about a
-    polynomial each. Steps (functions with a gap) stay whole: a bootstrap's noise at equal values would become
-    one."""
+    polynomial each. Steps (functions with a gap) and roots near 0 stay whole: a bootstrap's noise at equal
+    values, or at 0, would become one."""
     program, plan = lowered.program, bootstrap_of(params, lowered.slots)
     levels = 0 if plan is None else plan.result_level - plan.input_level
     if plan is None or not any(_is_deep(node.operation, levels) for node in program.nodes):
@@ -49,4 +49,5 @@ def in_stages(lowered: Lowered, params: Parameters) -> Lowered:
 
 def _is_deep(operation: Operation, levels: int) -> bool:
     is_whole = isinstance(operation, OfNamedFunction) and not (operation.stage or "gap" in operation.numbers)
+    is_whole = is_whole and not operation.is_frail
     return is_whole and operation.depth > levels

@@ -19,7 +19,8 @@ from hemera.compiler.lowering import Lowered
 from hemera.compiler.room import range_bits_for
 from hemera.errors import ParameterError
 from hemera.parameters import max_log_modulus
-from hemera.program.program import ExpectedNoise, Program
+from hemera.program.expected_noise import ExpectedNoise
+from hemera.program.program import Program
 from hemera.program.values import Array
 
 _MOST_PRIME_BITS = 50

@@ -31,9 +31,10 @@ from hemera.package.interface import Interface
 from hemera.package.prepared import PreparedModel, rules_for
 from hemera.package.specs import InputSpec, OutputSpec
 from hemera.parameters import IntegerParameters, Parameters, require_naturals
+from hemera.program.expected_noise import ExpectedNoise
 from hemera.program.keys import AskedKeys
 from hemera.program.operations import integer_keys
-from hemera.program.program import ExpectedNoise, Program
+from hemera.program.program import Program
 from hemera.program.values import Array
 from hemera.times.table import DeviceTimes
 

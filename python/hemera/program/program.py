@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
@@ -24,7 +23,6 @@ from hemera.program.operations import (
     Refresh,
     parts_of,
 )
-from hemera.program.operations.places import rounding_of
 from hemera.program.stored_arrays import StoredArray
 from hemera.program.values import Array, Form, SchemeName, integer
 
@@ -329,68 +327,3 @@ def _alike(operation: Operation) -> Any:
     parts = parts_of(operation).values()
     kept = (part if isinstance(part, (int, float, str, tuple)) else id(part) for part in parts)
     return type(operation), tuple(kept)
-
-
-class ExpectedNoise:
-    """Draws of the noise that encrypted runs of a CKKS program are expected to have, for values in the
-    clear.
-
-    Slots get normal errors after each operation, of the deviation that a rescale, a key switch or an encoding
-    adds, or of the model of the operation's own plan (`hemera.circuits.Plan.expected_error`). Operations that
-    follow scale and add errors as they do values, so the program itself is the rule of propagation.
-
-    Args:
-        program: of CKKS.
-        params: that it runs with.
-        seed: of the draws.
-
-    Raises:
-        ParameterError: for another scheme, whose results are exact.
-        LevelError: where the parameters have too few levels.
-    """
-
-    def __init__(self, program: Program, params: Parameters, seed: int = 0) -> None:
-        if program.scheme != "ckks":
-            raise ParameterError(
-                f"programs of {program.scheme.upper()} are exact: they have no expected noise"
-            )
-        self._program, self._params = program, params
-        self._levels = program.levels(params)
-        self._random = np.random.default_rng(seed)
-
-    of_rescale = staticmethod(rounding_of)
-
-    def added(self, value: int, x: Array, operands: Sequence[Array]) -> Array:
-        """A value of the program with the noise of the operation that made it.
-
-        Args:
-            value: its number: inputs first.
-            operands: what the operation took; none for inputs.
-        """
-        operation, place = self._made(value)
-        if operation is None:
-            of_key = math.sqrt(2 * place.form.slots) * self._params._native.sigma / self._params._native.scale
-            deviation: Any = math.hypot(place.complex_encoding, of_key)
-        else:
-            x = operation.rounded_result(place, x, *operands)
-            deviation = operation.noise(place, *operands)
-        if np.ndim(deviation) == 0 and deviation == 0:
-            return x
-        # Half of the variance is in the imaginary part, which real values do not keep.
-        part = deviation / math.sqrt(2)
-        noisy: Array = x + part * self._random.standard_normal(x.shape)
-        return noisy + 1j * part * self._random.standard_normal(x.shape) if np.iscomplexobj(x) else noisy
-
-    def rounded(self, value: int, x: Array, operands: Sequence[Array]) -> Array:
-        """A value of the program without noise, but with the rounded weights of a matrix. Arguments as of
-        `added`."""
-        operation, place = self._made(value)
-        return x if operation is None else operation.rounded_result(place, x, *operands)
-
-    def _made(self, value: int) -> tuple[Operation | None, Place]:
-        """The operation that made a value, with its place; none for inputs."""
-        at = value - len(self._program.inputs)
-        if at < 0:
-            return None, Place(self._params, self._levels[value], self._program.forms[value])
-        node = self._program.nodes[at]
-        return node.operation, self._program.place(node, self._params, self._levels)

@@ -19,7 +19,8 @@ from hemera.compiler.packaged import Local
 from hemera.compiler.passes import traced
 from hemera.compiler.result_errors import Recording, roughly_noisy
 from hemera.program import operations as op
-from hemera.program.program import ExpectedNoise, Program
+from hemera.program.expected_noise import ExpectedNoise
+from hemera.program.program import Program
 from hemera.program.tracing import dot
 from hemera.program.values import Form
 

@@ -13,8 +13,8 @@ from hemera.arrays import conv
 from hemera.compiler.costs import CostModel
 from hemera.errors import FormatError, LevelError, MismatchError, ParameterError
 from hemera.package.encodings import Arrays
+from hemera.program.expected_noise import ExpectedNoise
 from hemera.program.operations import Bootstraps, MatrixRows
-from hemera.program.program import ExpectedNoise
 from hemera.program.values import Form
 from hemera.serving import Package
 

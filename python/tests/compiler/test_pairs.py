@@ -11,7 +11,7 @@ import pytest
 import hemera as hm
 from hemera.arrays.layout import Layout
 from hemera.errors import FormatError, LevelError, MismatchError, MissingKeyError, ParameterError, RangeError
-from hemera.program.program import ExpectedNoise
+from hemera.program.expected_noise import ExpectedNoise
 
 RNG = np.random.default_rng(35)
 Spec = hm.ArraySpec

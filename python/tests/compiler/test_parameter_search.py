@@ -25,7 +25,8 @@ from hemera.compiler.parameter_search import Search
 from hemera.compiler.report import deepest_text
 from hemera.compiler.specs import are_far, centre_of
 from hemera.program import operations as op
-from hemera.program.program import ExpectedNoise, Program
+from hemera.program.expected_noise import ExpectedNoise
+from hemera.program.program import Program
 from hemera.program.values import Form
 
 RNG = np.random.default_rng(8)

@@ -11,10 +11,11 @@ import pytest
 import hemera as hm
 from hemera.errors import FormatError, LevelError, MismatchError, ParameterError
 from hemera.program import operations as op
+from hemera.program.expected_noise import ExpectedNoise
 from hemera.program.keys import KeyList, OwnKey
 from hemera.program.operations import Place
 from hemera.program.operations.base import in_parts
-from hemera.program.program import ExpectedNoise, Program
+from hemera.program.program import Program
 from hemera.program.stored_arrays import Room, StoredArray
 from hemera.program.tracing import dot, record
 from hemera.program.values import (

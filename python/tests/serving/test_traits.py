@@ -13,7 +13,8 @@ import hemera as hm
 from hemera.errors import ParameterError
 from hemera.package.error_bounds import noise_bounds
 from hemera.program import operations as op
-from hemera.program.program import ExpectedNoise, Program
+from hemera.program.expected_noise import ExpectedNoise
+from hemera.program.program import Program
 from hemera.program.values import Form
 
 from ..conftest import Party

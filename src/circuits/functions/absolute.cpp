@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "circuits/functions/sign_stages.hpp"
+#include "circuits/functions/absolute_stages.hpp"
 #include "hemera/circuits/functions/elementary.hpp"
 #include "hemera/runtime/error.hpp"
 
@@ -29,8 +29,6 @@ constexpr StageDegree absolute_degrees[] = {{3, 2},  {5, 3},  {7, 4},   {11, 5},
 constexpr std::size_t products_of_level = 4;
 constexpr std::size_t most_absolute_depth = 40;
 
-// Bits of precision that the map of an interval may take in place of a level.
-constexpr double absolute_map_bits = 6;
 // Nearer ones would take depths that no parameters have.
 constexpr double least_absolute_tolerance = 0x1p-30;
 
@@ -44,19 +42,11 @@ constexpr std::size_t points_below_gap = 4096;
 // Exchanges end before errors are level: a part of 1e-4 of an error is left.
 constexpr double part_of_error = 0.99;
 
-// A sign of values in [-1, 1], and the largest |t - t s(t)| on both sides of its gap.
-struct Composition {
-  std::vector<SignStage> stages;
-  double above_gap = 1, below_gap = 1;
-
-  [[nodiscard]] double error() const { return std::max(above_gap, below_gap); }
-};
-
 // From the gap on the error is the last stage's. Below it each stage grows from 0 to its value at the end of
 // its own gap, as all its extrema are beyond: so between two points t is at most the second and s(t) at least
 // that of the first.
-Composition composed(const std::vector<std::size_t>& degrees, double gap) {
-  Composition result;
+SignComposition composed(const std::vector<std::size_t>& degrees, double gap) {
+  SignComposition result;
   std::vector<double> values;
   for (std::size_t i = 0; i <= points_below_gap; ++i) {
     values.push_back(gap * static_cast<double>(i) / static_cast<double>(points_below_gap));
@@ -83,12 +73,12 @@ Composition composed(const std::vector<std::size_t>& degrees, double gap) {
 }
 
 // The composition of least error: a wider gap has a smaller error above it and a larger one below.
-Composition balanced(const std::vector<std::size_t>& degrees, double tolerance) {
-  Composition best;
+SignComposition balanced(const std::vector<std::size_t>& degrees, double tolerance) {
+  SignComposition best;
   double low = std::log2(std::min(tolerance, widest_absolute_gap)), high = std::log2(widest_absolute_gap);
   for (int i = 0; i < balancing_steps; ++i) {
     const double middle = (low + high) / 2;
-    Composition found = composed(degrees, std::exp2(middle));
+    SignComposition found = composed(degrees, std::exp2(middle));
     (found.above_gap > found.below_gap ? low : high) = middle;
     if (best.stages.empty() || found.error() < best.error()) best = std::move(found);
   }
@@ -165,21 +155,6 @@ Polynomial of_degree(std::size_t degree, const Interval& interval) {
   return Polynomial(std::move(coefficients), Basis::chebyshev, interval).with_map_bits(absolute_map_bits);
 }
 
-// Within the tolerance of |t| for t in [-1, 1], to which the first stage maps an interval.
-Composition nearest_to_absolute(const Interval& interval, double tolerance) {
-  const auto depth_of_first = [&](std::size_t degree) { return of_degree(degree, interval).depth(); };
-  for (const double multiple : gap_multiples) {  // a narrower gap never costs less
-    if (tolerance < least_absolute_tolerance) break;
-    const double gap = std::min(multiple * tolerance, widest_absolute_gap);
-    const auto degrees = degrees_for(gap, tolerance, depth_of_first);
-    if (!degrees) break;
-    Composition composition = balanced(*degrees, tolerance);
-    if (composition.error() <= tolerance) return composition;
-  }
-  throw ParameterError("no absolute value within 2^" + std::to_string(std::log2(tolerance)) +
-                       " of the largest one was found; allow a larger error, or use a smaller interval");
-}
-
 // below x where x < 0, above x where x > 0.
 Function bent(const Interval& interval, double below, double above, double tolerance) {
   if (!(tolerance > 0) || !std::isfinite(tolerance)) {
@@ -195,10 +170,14 @@ Function bent(const Interval& interval, double below, double above, double toler
   } else {
     const Interval both{-largest, largest};
     const double unit = std::abs(of_absolute) * largest;
-    const Composition composition = nearest_to_absolute(both, tolerance / unit);
-    const Value sign = add_sign(function, 0, composition.stages, both, of_absolute, of_x, absolute_map_bits);
+    const auto composition = nearest_to_absolute(both, tolerance / unit);
+    if (!composition) {
+      throw ParameterError("no absolute value within 2^" + std::to_string(std::log2(tolerance / unit)) +
+                           " of the largest one was found; allow a larger error, or use a smaller interval");
+    }
+    const Value sign = add_sign(function, 0, composition->stages, both, of_absolute, of_x, absolute_map_bits);
     function.set_outputs({function.add({.products = {{0, sign}}})});
-    function.set_error(composition.error() * unit);
+    function.set_error(composition->error() * unit);
   }
   const double left = std::min(interval.low, 0.0), right = std::max(interval.high, 0.0);
   function.set_largest({std::max(std::abs(below * left), std::abs(above * right))});
@@ -206,6 +185,25 @@ Function bent(const Interval& interval, double below, double above, double toler
 }
 
 }  // namespace
+
+std::optional<SignComposition> nearest_to_absolute(const Interval& interval, double tolerance, double from) {
+  const auto depth_of_first = [&](std::size_t degree) { return of_degree(degree, interval).depth(); };
+  for (const double multiple : gap_multiples) {  // a narrower gap never costs less
+    if (tolerance < least_absolute_tolerance) break;
+    const double gap = std::min(multiple * tolerance, widest_absolute_gap);
+    const auto degrees = degrees_for(std::max(gap, from), tolerance, depth_of_first);
+    if (!degrees) break;
+    if (from >= gap) {  // and nothing is below it
+      SignComposition composition = composed(*degrees, from);
+      composition.below_gap = 0;
+      if (composition.error() <= tolerance) return composition;
+      continue;
+    }
+    SignComposition composition = balanced(*degrees, tolerance);
+    if (composition.error() <= tolerance) return composition;
+  }
+  return std::nullopt;
+}
 
 Function absolute(const Interval& interval, double tolerance) { return bent(interval, -1, 1, tolerance); }
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "circuits/functions/chebyshev_series.hpp"
+#include "circuits/functions/root_stages.hpp"
 #include "circuits/functions/sign_stages.hpp"
 #include "hemera/runtime/error.hpp"
 
@@ -22,6 +23,9 @@ using Value = Function::Value;
 // Degrees of polynomials that iterations start from: all that their depth allows.
 constexpr std::array<std::size_t, 7> start_degrees{1, 3, 7, 15, 31, 63, 127};
 constexpr std::size_t most_iterations = 30;
+// Files have a function's name and numbers, so a square root by iterations stays one for fewer levels than
+// these.
+constexpr std::size_t levels_worth_another = 4;
 
 void require_tolerance(double tolerance) {
   if (!(tolerance > 0) || !std::isfinite(tolerance)) {
@@ -250,6 +254,14 @@ Function square_root(const Interval& interval, double tolerance) {
     const Choice choice{polynomial.polynomial.depth() + 2 * iterations + 1,
                         products_of(degree) + 3 * iterations + 1, degree, iterations};
     if (choice.is_better_than(best)) best = choice;
+  }
+  const auto composition =
+      best && best->iterations == 0 ? std::nullopt : nearest_to_root(interval, tolerance);
+  if (composition && (!best || composition->depth() + levels_worth_another <= best->depth)) {
+    function.set_outputs({composition->add_to(function, 0)});
+    function.set_error(composition->error);
+    function.set_largest({std::sqrt(interval.high)});
+    return function;
   }
   if (!best) {
     throw ParameterError("no square root within 2^" + std::to_string(std::log2(tolerance)) +

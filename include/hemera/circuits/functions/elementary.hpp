@@ -35,8 +35,10 @@ Function inverse(const Interval& interval, double tolerance);
 /// it.
 Function divide(const Interval& x, const Interval& y, double tolerance);
 /// The square root: a polynomial, or where that takes less depth Newton's iterations z <- 3/2 z - (x z) z^2
-/// for the inverse square root from a polynomial, and x z. Throws ParameterError for an interval with
-/// negative numbers, and if no circuit within the tolerance was found, as near 0.
+/// for the inverse square root from a polynomial, and x z; or, where that saves four levels and near 0, t
+/// sign(t) with t^2 = x, whose stages are polynomials of x. Near 0 an error e of x is multiplied by about 1 /
+/// tolerance, and values below -tolerance^2 grow without bounds. Throws ParameterError for an interval with
+/// negative numbers, and if no circuit within the tolerance was found.
 Function square_root(const Interval& interval, double tolerance);
 
 /// -1 or 1 for gap <= |x| <= largest, within `tolerance`; in between anything from -1 to 1. A composition of

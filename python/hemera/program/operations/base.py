@@ -101,6 +101,15 @@ class Operation(ABC):
         return 0
 
     @property
+    def is_frail(self) -> bool:
+        """Whether small noise of its operand, the only one, may be large in its result for some values."""
+        return False
+
+    def worst_noise(self, _at: Place, error: float, /) -> float:
+        """A frail operation's noise where it is largest, of an operand with this error."""
+        return error
+
+    @property
     def summand(self) -> Array | None:
         """The array that it adds to its operand, where it does no more."""
         return None

@@ -75,6 +75,20 @@ class Matmul(OfMatrix):
         return result
 
 
+_FRAIL = 2.0**-18
+"""Square roots of values from this part of the largest on take them near 0, as far as noise goes."""
+_OF_SLOPES = 4.0
+"""Where noise times the square of a slope is this part of 1, it counts as all of a function's error."""
+
+
+@functools.lru_cache(maxsize=128)
+def _slope_at_low_end(function: Function) -> float:
+    low, _ = function.intervals[0]
+    step = 0.25 * function.error**2
+    near, far = function.evaluate_clear(np.array([low, low + step]))
+    return float((far - near) / step)
+
+
 class _OfFunction(SlotBySlot):
     """A function of `hemera.circuits`, slot by slot."""
 
@@ -112,6 +126,23 @@ class _OfFunction(SlotBySlot):
         # Steps are steep at 0. Beyond the gap, errors of their stages are squared, or carry values over it.
         beyond = max(mean, (2 * worst) ** 2) if gap else mean
         return np.where(np.abs(xs[0] - sum(xs[1:])) < gap, worst, beyond)
+
+    @property
+    def is_frail(self) -> bool:
+        recipe = self.function.recipe or {}
+        return self.function.name == "sqrt" and recipe.get("low", math.inf) <= _FRAIL * recipe.get(
+            "high", 0.0
+        )
+
+    def worst_noise(self, at: Place, error: float, /) -> float:
+        # Near 0 a value's noise times the slope. Where noise times the square of the slope is near 1, as may
+        # be that of a copy of its slot, values below 0 grow without bounds.
+        slope = _slope_at_low_end(self.function)
+        noise = math.hypot(error, max(1.0, *self.function.intervals[0]) * at.rounding)
+        copies = math.sqrt(at.params.max_slots / at.form.slots)
+        of_operand = slope * noise * max(1.0, _OF_SLOPES * self.function.error * slope * copies)
+        mean, worst = self._at(at).own_error
+        return max(of_operand, worst if worst > mean else 0.0)  # of draws both are one, as large as values
 
     def keys(self, place: Place) -> list[tuple[_core.KeyNeed, int]]:
         # A key serves each level whose primes it has; where levels are quotients it has more than one level.

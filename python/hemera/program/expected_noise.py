@@ -1,0 +1,109 @@
+"""Draws of the noise that encrypted runs of a CKKS program are expected to have."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from hemera.errors import ParameterError
+from hemera.parameters import Parameters
+from hemera.program.operations import Operation, Place
+from hemera.program.operations.places import rounding_of
+from hemera.program.program import Program
+from hemera.program.values import Array
+
+
+class ExpectedNoise:
+    """Draws of the noise that encrypted runs of a CKKS program are expected to have, for values in the
+    clear.
+
+    Slots get normal errors after each operation, of the deviation that a rescale, a key switch or an encoding
+    adds, or of the model of the operation's own plan (`hemera.circuits.Plan.expected_error`). Operations that
+    follow scale and add errors as they do values, so the program itself is the rule of propagation.
+
+    Args:
+        program: of CKKS.
+        params: that it runs with.
+        seed: of the draws.
+
+    Raises:
+        ParameterError: for another scheme, whose results are exact.
+        LevelError: where the parameters have too few levels.
+    """
+
+    def __init__(self, program: Program, params: Parameters, seed: int = 0) -> None:
+        if program.scheme != "ckks":
+            raise ParameterError(
+                f"programs of {program.scheme.upper()} are exact: they have no expected noise"
+            )
+        self._program, self._params = program, params
+        self._levels = program.levels(params)
+        self._random = np.random.default_rng(seed)
+        frail = [node.operands[0] for node in program.nodes if node.operation.is_frail]
+        self._quiet: dict[int, Array | None] = dict.fromkeys(frail)
+        """Operands of frail operations without noise, of the run that follows."""
+        self._squares: dict[int, list[float]] = {at: [] for at in frail}
+        """Mean squares of the noise that these had in runs."""
+
+    of_rescale = staticmethod(rounding_of)
+
+    def follow(self, inputs: Sequence[Array]) -> None:
+        """Note what the next run would be without noise, where an operation's own noise depends on that."""
+        if not self._quiet:
+            return
+
+        def noted(value: int, x: Array, _: Sequence[Array]) -> Array:
+            if value in self._quiet:
+                self._quiet[value] = x
+            return x
+
+        self._program.evaluate_clear(inputs, changed=noted, clip=True)
+
+    def _error_of(self, value: int, x: Array) -> float:
+        """The root mean square of the noise of a value in the runs so far."""
+        quiet, squares = self._quiet[value], self._squares[value]
+        if quiet is not None:
+            squares.append(float(np.mean(np.square(np.abs(x - quiet)))))
+        return math.sqrt(sum(squares) / max(1, len(squares)))
+
+    def added(self, value: int, x: Array, operands: Sequence[Array]) -> Array:
+        """A value of the program with the noise of the operation that made it.
+
+        Args:
+            value: its number: inputs first.
+            operands: what the operation took; none for inputs.
+        """
+        operation, place = self._made(value)
+        if operation is None:
+            of_key = math.sqrt(2 * place.form.slots) * self._params._native.sigma / self._params._native.scale
+            deviation: Any = math.hypot(place.complex_encoding, of_key)
+        else:
+            x = operation.rounded_result(place, x, *operands)
+            if operation.is_frail:
+                (source,) = self._program.nodes[value - len(self._program.inputs)].operands
+                deviation = operation.worst_noise(place, self._error_of(source, operands[0]))
+            else:
+                deviation = operation.noise(place, *operands)
+        if np.ndim(deviation) == 0 and deviation == 0:
+            return x
+        # Half of the variance is in the imaginary part, which real values do not keep.
+        part = deviation / math.sqrt(2)
+        noisy: Array = x + part * self._random.standard_normal(x.shape)
+        return noisy + 1j * part * self._random.standard_normal(x.shape) if np.iscomplexobj(x) else noisy
+
+    def rounded(self, value: int, x: Array, operands: Sequence[Array]) -> Array:
+        """A value of the program without noise, but with the rounded weights of a matrix. Arguments as of
+        `added`."""
+        operation, place = self._made(value)
+        return x if operation is None else operation.rounded_result(place, x, *operands)
+
+    def _made(self, value: int) -> tuple[Operation | None, Place]:
+        """The operation that made a value, with its place; none for inputs."""
+        at = value - len(self._program.inputs)
+        if at < 0:
+            return None, Place(self._params, self._levels[value], self._program.forms[value])
+        node = self._program.nodes[at]
+        return node.operation, self._program.place(node, self._params, self._levels)

@@ -1,0 +1,65 @@
+"""Square roots of values that reach 0: deviations, norms and distances by ranges alone, with the bits that
+were asked for, at 0 and at the ends of ranges, too. The judge is NumPy in float64 on encrypted inputs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hemera as hm
+
+ROOM = 0.75
+RNG = np.random.default_rng(11)
+VALUES = RNG.uniform(0, 100, 32)
+Rows = list[tuple[Any, ...]]
+Case = tuple[Callable[..., Any], list[tuple[float, float]], Rows]
+
+
+def distance(x: Any, y: Any) -> Any:
+    return np.sqrt(((x - y) ** 2).mean())
+
+
+CASES: dict[str, Case] = {
+    "deviation": (
+        lambda x: x.std(),
+        [(0, 100)],
+        [
+            (VALUES,),
+            (np.full(32, 50.0),),
+            (np.repeat([0.0, 100.0], 16),),
+            (np.r_[VALUES[:1] + np.zeros(31), 7],),
+        ],
+    ),
+    "norm": (
+        np.linalg.norm,
+        [(-1, 1)],
+        [(np.ones(32),), (np.zeros(32),), (np.r_[1e-4, np.zeros(31)],), (VALUES / 50 - 1,)],
+    ),
+    "distance": (
+        distance,
+        [(0, 10), (2, 13)],
+        [(VALUES / 10, VALUES / 10 + 2), (np.full(32, 5.0),) * 2, (np.zeros(32), np.full(32, 13.0))],
+    ),
+    "hypotenuse": (
+        np.hypot,
+        [(-10, 10)] * 2,
+        [(VALUES / 5 - 10, VALUES[::-1] / 10), (np.zeros(32),) * 2, (np.full(32, 10.0),) * 2],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_roots_from_0_have_the_bits_that_are_asked_for(name: str) -> None:
+    function, ends, rows = CASES[name]
+    plan = hm.compile(function, *(hm.ArraySpec((32,), range=each) for each in ends), security=None)
+    run = plan.local(threads=1)
+    drawn = zip(*(RNG.uniform(*each, (8, 32)) for each in ends), strict=True)
+    size = float(np.median([np.abs(function(*each)).max() for each in drawn]))
+    for each in rows:
+        error = float(np.abs(run(*each) - function(*each)).max())
+        assert -math.log2(error / size) >= 16 - ROOM, each
+    assert plan.expected_bits() >= 16 - ROOM
