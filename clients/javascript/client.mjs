@@ -79,10 +79,11 @@ export class Client {
   }
 
   async #predict(model, arrays, signal, progress) {
-    const inputs = model.maps.inputs.map((input) => input.name);
+    const { inputs } = model.maps;
+    const names = inputs.map((input) => input.name);
     const single = Array.isArray(arrays) || ArrayBuffer.isView(arrays);
-    if (single ? inputs.length !== 1 : !inputs.every((each) => each in arrays)) refuse('MismatchError', `the model has the inputs ${inputs.join(', ')}`);
-    const flat = Object.fromEntries(inputs.map((each) => [each, model.given(single ? arrays : arrays[each])]));
+    if (single ? inputs.length !== 1 : !names.every((each) => each in arrays)) refuse('MismatchError', `the model has the inputs ${names.join(', ')}`);
+    const flat = Object.fromEntries(inputs.map((each) => [each.name, model.given(each, single ? arrays : arrays[each.name])]));
     const count = model.count(flat);
     const step = model.maps.rows ?? 1;
     // All requests before the first decryption: whether one fails is a bit about the secret key (docs/security.md).

@@ -66,7 +66,8 @@ function typed(values, dtype, name) {
   const Type = types[dtype];
   if (Type && values instanceof Type) return values;
   const flat = flattened(values);
-  if (dtype === 'bool') return flat.map(Boolean);
+  if (dtype === 'bool' && flat.every((each) => Number(each) === 0 || Number(each) === 1)) return flat.map(Boolean);
+  if (dtype === 'bool') refuse('RangeError', `${name}: values are true or false, or 1 or 0`);
   const found = Type.from(flat, Type.BYTES_PER_ELEMENT === 8 ? BigInt : Number);
   const other = flat.find((each, i) => Number(each) !== Number(found[i]));
   if (other !== undefined) refuse('RangeError', `${name}: values are ${dtype}, and ${other} is none`);
@@ -82,7 +83,7 @@ export class IntegerModel extends Served {
     this.digits = new Digits(maps.integers);
   }
 
-  given(values) {
+  given(_, values) {
     return values;
   }
 

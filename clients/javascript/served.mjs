@@ -13,8 +13,20 @@ const partBytes = 2 ** 24;
 export const bytesOf = (base64) => Uint8Array.from(atob(base64), (each) => each.charCodeAt(0));
 export const words = (base64) => new Int32Array(bytesOf(base64).buffer);
 export const hex = (bytes) => Array.from(new Uint8Array(bytes), (each) => each.toString(16).padStart(2, '0')).join('');
-export const flattened = (array) => (ArrayBuffer.isView(array) ? Array.from(array) : [array].flat(Infinity));
 const product = (shape) => shape.reduce((a, b) => a * b, 1);
+const isList = (array) => Array.isArray(array) || ArrayBuffer.isView(array);
+
+/** The numbers of nested arrays, or typed ones. TypeError for others: null and '' would be 0. */
+export function flattened(array) {
+  const flat = [array].flat(Infinity).flatMap((each) => (ArrayBuffer.isView(each) ? Array.from(each) : [each]));
+  const other = flat.findIndex((each) => !['number', 'bigint', 'boolean'].includes(typeof each));
+  if (other >= 0) refuse('TypeError', `values are numbers, and ${JSON.stringify(flat[other])} is none`);
+  return flat;
+}
+
+/** The extents of nested arrays, by their first entries. */
+const extents = (array) => (isList(array) ? [array.length, ...extents(array[0])] : []);
+const isOf = (array, [length, ...rest]) => isList(array) && array.length === length && (rest.length === 0 || Array.from(array).every((each) => isOf(each, rest)));
 
 /** A model or an index: what the server tells of it, a context, and the secret key. */
 export class Served {
@@ -95,9 +107,15 @@ export class Model extends Served {
     this.whole = this.context.describe().scheme !== 'ckks';
   }
 
-  /** An array of an input, flat. */
-  given(array) {
-    return flattened(array);
+  /** An array of an input, flat, as it may be given. MismatchError for nested arrays of another shape. */
+  given({ name, shape }, array) {
+    const flat = flattened(array);
+    const found = extents(array);
+    const own = found.slice(Math.max(0, found.length - shape.length));
+    if (found.length > 1 && !(isOf(array, found) && product(found) === flat.length && String(own) === String(shape))) {
+      refuse('MismatchError', `${name}: an array of shape (${shape}) is needed for each sample, not one of (${found})`);
+    }
+    return flat;
   }
 
   /** The rows of the arrays; null where an array is one sample. */
@@ -130,7 +148,7 @@ export class Model extends Served {
       if (!(Number.isFinite(x) && x >= low && x <= high)) {
         refuse('ParameterError', `${input.name}: the model is for values from ${low} to ${high}, not ${x}`);
       }
-      if (input.step !== null && !input.clips && Math.abs(x / input.step - Math.round(x / input.step)) > 1e-9) {
+      if (input.step !== null && Math.abs(x / input.step - Math.round(x / input.step)) > 1e-9) {
         refuse('ParameterError', `${input.name}: the model is for multiples of ${input.step}, and ${x} is none`);
       }
       const column = i % input.factors.length;
@@ -172,6 +190,7 @@ export class Model extends Served {
       found[output.name] = Float64Array.from(this.places.get(output.name), (place) => {
         const entry = Math.floor(place / output.width);
         const y = Number(parts[Math.floor(entry / entries)][(entry % entries) * width + (place % output.width)]);
+        if (this.whole && !Number.isSafeInteger(y)) refuse('RangeError', `${output.name}: ${y} is beyond 2^53, to which numbers of JavaScript are exact`);
         return y * output.factors[0] + output.numbers[0];
       });
     }

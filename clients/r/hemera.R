@@ -89,6 +89,9 @@ predict_once <- function(client, name, x) {
   if (!all(is.finite(given) & given >= low & given <= high)) {
     stop("ParameterError: the model is for values from ", low, " to ", high)
   }
+  if (!is.null(input$step) && any(abs(given / input$step - round(given / input$step)) > 1e-9)) {
+    stop("ParameterError: the model is for multiples of ", input$step)
+  }
   values <- c(0, (given - input$numbers[[1]]) / input$factors[[1]])
   one <- input$ciphertexts[[1]]
   rows <- max(1, one$batch)

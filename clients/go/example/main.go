@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"math"
 	"net/http"
 	"os"
 
@@ -102,6 +103,9 @@ func main() {
 		}
 		if input.Low != nil && x < *input.Low || input.High != nil && x > *input.High {
 			log.Fatalf("the model is for values from %g to %g, not %g", *input.Low, *input.High, x)
+		}
+		if input.Step != nil && math.Abs(x/(*input.Step)-math.Round(x/(*input.Step))) > 1e-9 {
+			log.Fatalf("the model is for multiples of %g, and %g is none", *input.Step, x)
 		}
 		values = append(values, (x-input.Numbers[0])/input.Factors[0])
 	}

@@ -16,7 +16,7 @@ from hemera.arrays.sparse_map import SparseMap, Values
 from hemera.circuits import Function
 from hemera.errors import MismatchError, ParameterError
 from hemera.inputs.operators import Operators
-from hemera.inputs.plain import refuse_missing
+from hemera.inputs.plain import refuse_matrix, refuse_missing
 
 Kind = Literal["b", "i", "f"]
 """As the kinds of NumPy's types: "b" of truth values, "i" of whole numbers, "f" of real ones."""
@@ -256,6 +256,7 @@ def as_operand(value: Any, like: A) -> A | Values | None:
             raise TypeError("the array belongs to another program")
         return value  # type: ignore[return-value]
     refuse_missing(value, "array operand")
+    refuse_matrix(value, "array operand")
     try:
         plain = np.asarray(value)
     except (TypeError, ValueError):

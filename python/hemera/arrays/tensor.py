@@ -97,12 +97,6 @@ class TensorProgram:
                     yield source, at, own
 
     @property
-    def least_weight(self) -> float:
-        """The magnitude of the largest weight of a map, of the map where it is the least; at most 1."""
-        largest = (float(np.abs(own.values).max(initial=0.0)) for _, _, own in self.maps)
-        return min((each for each in largest if each), default=1.0)
-
-    @property
     def approximated(self) -> list[int]:
         """The nodes of functions that approximate formulas."""
         return [

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hemera import ckks
 from hemera._process import cached_property
 from hemera.arrays.tensor import TensorProgram
 from hemera.compiler.agreement import Agreement, agreement, exact_agreement, expected_bits
@@ -52,10 +51,6 @@ class Made:
     """Whether results in the clear are those of the recorded program."""
     is_scaled: bool = False
     """Whether clients scale inputs and results."""
-
-
-_ROUNDED = 6.0
-"""Bits that weights have more than results, where their rounding is not looked at."""
 
 
 class Compiled(Packaged):
@@ -194,8 +189,6 @@ class Compiled(Packaged):
         # Noise that is estimated without slots is near enough for maps and products of unscaled values.
         is_plain = "bootstrap" not in program.operations and program.inputs[0].shape == ()
         is_plain = is_plain and not (self.made.is_scaled or any(node.operation.intervals for node in nodes))
-        assert isinstance(self.params, ckks.Parameters)
-        is_plain = is_plain and self._program.least_weight * self.params.scale >= 2.0 ** (asked + _ROUNDED)
         if is_large or is_plain:
             found = recording.with_noise(roughly_noisy(self._program, self.params, self.slots), asked)
             if is_large or all(each.has_little_noise(asked) for each in found):
@@ -247,7 +240,7 @@ class Compiled(Packaged):
 
         def watch(given: Any, count: int | None) -> None:
             named = given if isinstance(given, Mapping) else None
-            listed = given if isinstance(given, list) else [given]
+            listed = given if isinstance(given, (list, tuple)) else [given]
             inputs = listed if named is None else [named[spec.name] for spec in self._specs]
             clipped = [
                 np.clip(np.asarray(each, np.float64), *(spec.range or (-np.inf, np.inf)))

@@ -21,7 +21,7 @@ from hemera.compiler import compiling
 from hemera.compiler.compiled import Compiled
 from hemera.compiler.specs import ArraySpec, spec_of
 from hemera.errors import ParameterError, RangeError
-from hemera.inputs.plain import plain_array
+from hemera.inputs.plain import plain_array, refuse_matrix
 
 Floats = NDArray[np.float64]
 _LOCAL = ("device", "threads")
@@ -94,6 +94,7 @@ def array(
         >>> float(ages.mean().decrypt().round(3))
         30.0
     """
+    refuse_matrix(values, "array")
     plain = plain_array(values, "array")
     if plain.dtype.kind not in "biuf":
         raise TypeError(f"array takes real numbers, not {plain.dtype}")

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from hemera._process import cached_property
 from hemera.arrays.operations import Affine
 from hemera.arrays.recorder import Recorder
+from hemera.arrays.sparse_map import RepeatedMap, SparseMap
 from hemera.arrays.tensor import TensorProgram
 from hemera.compiler.draws import draws, exact_values
 from hemera.compiler.specs import ArraySpec
@@ -66,20 +67,44 @@ class ResultError:
 
 
 def roughly_noisy(program: TensorProgram, params: Parameters, slots: int) -> Callable[..., list[Values]]:
-    """A run of one draw in the clear, where each operation adds the noise of a rescale: for programs whose
-    slots are too many to be computed."""
+    """A run of one draw in the clear, where each operation adds the noise of a rescale, and maps that of
+    their rounded weights: for programs whose slots are too many to be computed."""
     deviation = ExpectedNoise.of_rescale(params, slots) / math.sqrt(2)  # the real part's
+    of_weights = ExpectedNoise.of_encoding(params, slots) * math.sqrt(2)  # real, with all the variance
     random = np.random.default_rng(0)
+    found: list[Values] = []
 
-    def changed(_: int, values: Values) -> Values:
-        return values + deviation * random.standard_normal(values.shape)
+    def changed(at: int, values: Values) -> Values:
+        node, variance = program.nodes[at], np.full(values.shape, deviation**2)
+        if isinstance(node.operation, Affine):
+            squares = _squares_of_rounded(node.operation, [found[each] for each in node.operands])
+            variance += of_weights**2 * squares.reshape(values.shape)
+        found.append(values + np.sqrt(variance) * random.standard_normal(values.shape))
+        return found[-1]
 
     def run(*inputs: Values) -> list[Values]:
+        found.clear()
         with np.errstate(all="ignore"):
             values = program.values([each[np.newaxis] for each in inputs], clip=True, changed=changed)
         return [values[at][0] for _, at in program.outputs]
 
     return run
+
+
+def _squares_of_rounded(own: Affine, operands: Sequence[Values]) -> Values:
+    """For each element of maps the sum of squares of what is multiplied by weights that are not whole."""
+    total = np.zeros((len(operands[0]), own.maps[0].outputs))
+    for each, x in zip(own.maps, operands, strict=True):
+        if (each.weights % 1).any():
+            total = total + _with_ones(each).apply(x.reshape(len(x), -1) ** 2)
+    return total
+
+
+def _with_ones(own: SparseMap) -> SparseMap:
+    """A map with the same entries, which are 1."""
+    if isinstance(own, RepeatedMap):
+        return RepeatedMap(own.before, _with_ones(own.one), own.after)
+    return replace(own, values=np.ones(len(own.values)))
 
 
 class Recording:

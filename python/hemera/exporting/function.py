@@ -8,6 +8,7 @@ from typing import Any
 
 from hemera import ckks
 from hemera.errors import ParameterError
+from hemera.inputs.arguments import require_different
 from hemera.package.dry_run import keys_of_a_run
 from hemera.package.encodings import Encoding, Vectors
 from hemera.package.interface import Interface
@@ -95,6 +96,8 @@ def package(
     sharing: Sharing | None = None,
 ) -> Package:
     """The package of a recorded program. Raises as `export`."""
+    require_different([spec.name for spec in inputs], "inputs")
+    require_different([spec.name for spec in outputs], "results")
     own = params.with_rescaling("automatic") if params.rescaling == "manual" else params
     levels = program.levels(own, [spec.level for spec in inputs])
     program.decide(own, levels)

@@ -86,6 +86,12 @@ def stepping_array(values: Any, what: str) -> NDArray[np.float64]:
     return found
 
 
+def refuse_matrix(values: Any, what: str) -> None:
+    """TypeError for NumPy's `matrix`, whose products, powers and axes are not those of arrays."""
+    if type(values) is not np.ndarray and isinstance(values, np.matrix):
+        raise TypeError(f"{what}: np.matrix has products of its own; give np.asarray(values), and take @")
+
+
 def refuse_missing(values: Any, what: str) -> None:
     """ParameterError for values that are missing: see `plain_array`."""
     if isinstance(values, np.ndarray):

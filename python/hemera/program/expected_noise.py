@@ -11,7 +11,7 @@ import numpy as np
 from hemera.errors import ParameterError
 from hemera.parameters import Parameters
 from hemera.program.operations import Operation, Place
-from hemera.program.operations.places import rounding_of
+from hemera.program.operations.places import encoding_of, rounding_of
 from hemera.program.program import Program
 from hemera.program.values import Array
 
@@ -49,6 +49,7 @@ class ExpectedNoise:
         """Mean squares of the noise that these had in runs."""
 
     of_rescale = staticmethod(rounding_of)
+    of_encoding = staticmethod(encoding_of)
 
     def follow(self, inputs: Sequence[Array]) -> None:
         """Note what the next run would be without noise, where an operation's own noise depends on that."""

@@ -149,6 +149,8 @@ REFUSED: list[tuple[Callable[[Any, Any], Any], type[Exception], str]] = [
     (lambda x, _: np.stack([x, x[0]]), ValueError, "same shape"),
     (lambda x, _: np.broadcast_to(x, (3, 2)), ValueError, "could not be broadcast"),
     (lambda x, _: np.stack([x, ["a"]]), TypeError, "arrays of numbers"),
+    (lambda x, _: x * np.ones((2, 3)).view(np.matrix), TypeError, "np.matrix has products of its own"),
+    (lambda x, _: np.eye(2).view(np.matrix) * x, TypeError, "np.matrix has products of its own"),
     (lambda x, _: np.stack([x, np.full((2, 3), np.nan)]), ParameterError, "finite"),
     (lambda x, _: np.stack([x, np.full((2, 3), 1j)]), TypeError, "real numbers"),
     (lambda x, _: np.concatenate([x, x], dtype=np.float32), TypeError, "dtype"),

@@ -142,6 +142,8 @@ def test_values_must_fit() -> None:
         hm.array([1.0, np.nan], range=(0, 4))
     with pytest.raises(ParameterError, match="step"):
         hm.array([1.0, 2.5], range=(0, 4), step=1)
+    with pytest.raises(TypeError, match=r"np\.matrix has products of its own"):
+        hm.array(np.eye(2).view(np.matrix), range=(0, 1))
     with pytest.raises(TypeError, match="complex"):
         hm.array([1j], range=(0, 1))
     with pytest.raises(TypeError, match="real numbers"):

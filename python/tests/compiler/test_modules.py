@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,9 +18,25 @@ from hemera.errors import MismatchError, ParameterError
 from .onnx_models import model, node
 
 
+class Tensor:
+    def __init__(self, values: Any) -> None:
+        self.values = values
+
+    def double(self) -> Tensor:
+        return self
+
+    def numpy(self) -> Any:
+        return self.values
+
+
 class Layer:
+    factor = -1.0
+
     def __init__(self, training: bool, *inner: Layer) -> None:
         self.training, self.inner = training, inner
+
+    def __call__(self, x: Tensor, *_: Tensor) -> Any:
+        return {"y": (Tensor(self.factor * x.values),), "no tensor": None}
 
     def modules(self) -> Iterator[Layer]:
         yield self
@@ -53,7 +70,8 @@ def exported(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
     errors = SimpleNamespace(OnnxExporterError=ExportError)
     onnx = SimpleNamespace(export=export, errors=errors)
-    found = {"torch": SimpleNamespace(zeros=np.zeros, onnx=onnx), "onnxscript": None}
+    torch = SimpleNamespace(zeros=np.zeros, onnx=onnx, Tensor=Tensor, as_tensor=Tensor, no_grad=nullcontext)
+    found = {"torch": torch, "onnxscript": None}
     real = importlib.import_module
     monkeypatch.setattr(importlib, "import_module", lambda name: found[name] if name in found else real(name))
     return shapes
@@ -78,6 +96,20 @@ def test_each_layer_is_left_in_its_mode(training: bool, frozen: int, exported: l
         assert compile_module(module, calibrate=SAMPLES, security=None, name="own").package.name == "own"
     assert [each.training for each in module.modules()] == before
     assert exported[0] == [(1, 4)]
+
+
+@pytest.mark.parametrize(("factor", "taken"), [(-1 - 2.0**-7, True), (-1 - 2.0**-5, False), (1.0, False)])
+def test_an_export_with_other_results_is_refused(factor: float, taken: bool, exported: list[Any]) -> None:
+    """As those of PyTorch that leave the divisor of a pool out; but for roundings of half precision."""
+    module = Layer(False)
+    module.factor = factor
+    spec = hm.ArraySpec((4,), (3, 8), step=0.5)
+    for options in ({"calibrate": SAMPLES}, {}):
+        with nullcontext() if taken else pytest.raises(ParameterError, match="'y' is not the module's"):
+            compile_module(module, *([] if options else [spec]), security=None, **options)
+    negated = {"Neg": lambda x: -x}  # the user says what the operator stands for
+    assert compile_module(module, spec, replace=negated, security=None).evaluate_clear([3.0] * 4)[0] == -3
+    assert len(exported) == 3
 
 
 def test_shapes_are_of_inputs_or_of_samples(exported: list[Any]) -> None:

@@ -12,7 +12,7 @@ import pytest
 import hemera as hm
 from hemera.compiler.attempts import told
 from hemera.compiler.packaged import Local
-from hemera.errors import ParameterError
+from hemera.errors import MismatchError, ParameterError
 
 SPEC = hm.ArraySpec((4,), (0, 1))
 
@@ -64,6 +64,10 @@ def test_local_models_take_one_array_or_several_and_no_others() -> None:
     for found in (local(x, y), local([x, y]), local({"x1": y, "x": x})):
         np.testing.assert_allclose(found, x - 2 * y, atol=2.0**-12)
     np.testing.assert_allclose(local(x[0], y[0]), x[0] - 2 * y[0], atol=2.0**-12)
+    assert np.shape(plan_of().local(threads=1)([[1, 0, 1, 0]])) == (1, 4)  # a list of one row is one row
+    for run in (plan_of().local(threads=1), plan_of().evaluate_clear):
+        with pytest.raises(MismatchError, match="2 arrays were given, and the program has 1 input; several"):
+            run(x[0], y[0])
     for wrong in ((np.ones((3, 4)),), (x, y, x), (x, y[:, :3])):
         with pytest.raises(hm.errors.Error):
             local(*wrong)
@@ -71,6 +75,14 @@ def test_local_models_take_one_array_or_several_and_no_others() -> None:
     watched = Local(plan_of().package, threads=1, watch=lambda *given: seen.append(given))
     watched(x)
     assert [count for _, count in seen] == [None]
+
+
+def test_inputs_of_one_name_are_refused() -> None:
+    """One would stand in the other's place, in a dict and in a request."""
+    named = hm.ArraySpec((4,), (0, 1), name="x1")
+    for specs in ((named, named), (named, SPEC)):  # the second one is named x1 by its place
+        with pytest.raises(MismatchError, match="two inputs of one name: 'x1'"):
+            hm.compile(lambda x, y: x - y, *specs, security=None)
 
 
 @pytest.mark.parametrize("fails", [False, True])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -106,5 +107,10 @@ def test_errors() -> None:
         def forward(self, x: Any) -> Any:
             return x if x.sum() > 0 else -x
 
+    # torch.onnx.export leaves the divisor out.
+    for divisor in (None, 3):
+        pool, told = nn.AvgPool2d(2, divisor_override=divisor), "result 'avg_pool2d' is not the module's"
+        with pytest.raises(hm.errors.ParameterError, match=told) if divisor else nullcontext():
+            hm.compile(pool, hm.ArraySpec((1, 8, 8), range=(-1, 1)), security=None)
     with pytest.raises(hm.errors.ParameterError, match="Branch can not be exported"):
         hm.compile(Branch(), calibrate=np.ones((2, 3)))

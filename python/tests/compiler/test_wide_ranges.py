@@ -4,6 +4,7 @@ without elements, whose numbers must not outgrow those of elements."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,26 @@ def test_equality_of_two_arrays_with_cents() -> None:
     spec = hm.ArraySpec((2, 8), range=(0, 1e6 + 101), step=0.01)
     rows = [np.stack([prices, other])]
     assert_gives(lambda x: (x[0] == x[1]) * 1, spec, rows, judge=lambda x: np.abs(x[0] - x[1]) < 0.005)
+
+
+@pytest.mark.parametrize(("middle", "bits"), [(1e3, 16), (1e6, 4), (1e6, 12), (1e6, 13), (1e6, 16)])
+def test_sums_that_cancel_have_the_bits_or_are_refused(middle: float, bits: int) -> None:
+    """Rounded weights of the two summands, of 10^12, leave a part of 2^-40 of these. The last case had 3."""
+    spec = hm.ArraySpec((64,), range=(middle, middle + 10), step=1)
+    row = np.random.default_rng(0).integers(middle, middle + 11, 64)
+    whole = [int(x) for x in row]
+    judge = float(Fraction(sum(x * x for x in whole), 64) - Fraction(sum(whole), 64) ** 2)
+
+    def spread(x: Any) -> Any:
+        return (x * x).mean() - x.mean() ** 2
+
+    if bits == 16 and middle == 1e6:
+        with pytest.raises(PrecisionError, match=r"would have 12.* of the 16 bits that were asked for"):
+            hm.compile(spread, spec, precision_bits=bits, security=None)
+        return
+    plan = hm.compile(spread, spec, precision_bits=bits, security=None)
+    assert plan.expected_bits() >= bits - 0.5
+    assert abs(plan.local()(row) - judge) <= 2.0 ** -(bits - 0.5) * judge
 
 
 def test_steps_without_the_bits_are_refused() -> None:

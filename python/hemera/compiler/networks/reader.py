@@ -6,7 +6,7 @@ import dataclasses
 import difflib
 import importlib
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,8 @@ from hemera.compiler.specs import ArraySpec, shape_of
 from hemera.errors import Error, FileError, FormatError, MismatchError, ParameterError
 from hemera.inputs.fields import SAYS_MORE
 
+_ALIKE = 2.0**-6
+"""The part of a module's largest result by which its export may differ: half precision has 11 bits."""
 MOST_BYTES = 1 << 28
 """The most bytes of a file."""
 
@@ -56,7 +58,11 @@ def compile_onnx(
             bytes, and as `compile`.
         MismatchError: for inputs of other shapes than the network's.
     """
-    graph = graph_of(what, replace or {})
+    return _compiled(graph_of(what, replace or {}), inputs, options)
+
+
+def _compiled(graph: Graph, inputs: Sequence[Any], options: dict[str, Any]) -> Compiled:
+    """The program of a graph. Arguments and errors: see `compile_onnx`."""
     given = inputs or [None] * len(graph.inputs)
     if len(given) != len(graph.inputs):
         names = ", ".join(name for name, _ in graph.inputs)
@@ -223,20 +229,61 @@ def compile_module(what: Any, *inputs: Any, calibrate: Any = None, **options: An
 
     Raises:
         ParameterError: without the packages that the export needs, or a shape of the inputs; for a module
-            that can not be exported; and as `compile_onnx`.
+            that can not be exported, or whose export gives other results; and as `compile_onnx`.
     """
     torch, _ = (_library(name) for name in ("torch", "onnxscript"))
     modes = [(each, each.training) for each in what.modules()]
-    examples = tuple(torch.zeros((1, *shape)) for shape in _shapes(inputs, calibrate))
+    shapes, replace = _shapes(inputs, calibrate), options.pop("replace", None)
+    examples = tuple(torch.zeros((1, *shape)) for shape in shapes)
     try:
         exported = torch.onnx.export(what.eval(), examples, dynamo=True, verbose=False).model_proto
+        graph = graph_of(exported, replace or {})
+        if not replace:
+            _require_alike(torch, what, graph, _rows(inputs, calibrate, shapes))
     except torch.onnx.errors.OnnxExporterError as error:
         raise ParameterError(f"{type(what).__name__} can not be exported to ONNX: {error}") from error
     finally:
         for each, mode in modes:
             each.training = mode
     options.setdefault("name", type(what).__name__)
-    return compile_onnx(exported, *inputs, calibrate=calibrate, **options)
+    return _compiled(graph, inputs, {**options, "calibrate": calibrate})
+
+
+def _require_alike(torch: Any, module: Any, graph: Graph, rows: Sequence[Any]) -> None:
+    """ParameterError where the exported network of a module gives other results than the module itself."""
+    with torch.no_grad():
+        wanted = _tensors(torch, module(*(torch.as_tensor(row) for row in rows)))
+    found = graph.values({name: row for (name, _), row in zip(graph.inputs, rows, strict=False)})
+    for (name, own), tensor in zip(found.items(), wanted, strict=False):
+        values = tensor.double().numpy()
+        room = _ALIKE * float(np.nan_to_num(np.abs(values)).max(initial=0.0))
+        if np.shape(own) != values.shape or not np.allclose(own, values, rtol=0, atol=room, equal_nan=True):
+            raise ParameterError(
+                f"{type(module).__name__}: torch.onnx.export wrote a network whose result {name!r} is not "
+                f"the module's: the export leaves a setting out, or the module draws at random. Write the "
+                "step of this result in another way"
+            )
+
+
+def _tensors(torch: Any, result: Any) -> list[Any]:
+    """The tensors of a module's result, in the order in which an export has them."""
+    if isinstance(result, torch.Tensor):
+        return [result]
+    listed = result.values() if isinstance(result, Mapping) else result
+    return [] if result is None else [each for own in listed for each in _tensors(torch, own)]
+
+
+def _rows(inputs: Sequence[Any], calibrate: Any, shapes: Sequence[tuple[int, ...]]) -> list[Any]:
+    """A sample of each input, with an axis of samples: the first that is given, or drawn from its range."""
+    if calibrate is not None:
+        samples = calibrate if isinstance(calibrate, (list, tuple)) else [calibrate]
+        return [np.asarray(each, np.float32)[:1] for each in samples]
+    random, found = np.random.default_rng(0), []
+    for given, shape in zip(inputs, shapes, strict=True):
+        low, high = getattr(given, "range", None) or (0.0, 1.0)
+        row, step = random.uniform(low, high, (1, *shape)), getattr(given, "step", None)
+        found.append((row if step is None else np.rint(row / step) * step).astype(np.float32))
+    return found
 
 
 def _library(name: str) -> Any:

@@ -30,6 +30,11 @@ def rounding_of(params: Parameters, slots: int) -> float:
     return math.sqrt(2 * slots * (1 + weight_of(params)) / 12) / float(params._native.scale)
 
 
+def encoding_of(params: Parameters, slots: int) -> float:
+    """The root mean square of the error of a slot of an encoded array of complex numbers."""
+    return math.sqrt(2 * slots / 12) / float(params._native.scale)
+
+
 @dataclass(frozen=True)
 class Place:
     """Where an operation stands: what it is planned for. Errors are those of CKKS."""
@@ -48,8 +53,8 @@ class Place:
 
     @property
     def complex_encoding(self) -> float:
-        """The root mean square of the error of an encoded array of complex numbers."""
-        return math.sqrt(2 * self.form.slots / 12) / float(self.params._native.scale)
+        """As of `encoding_of`."""
+        return encoding_of(self.params, self.form.slots)
 
     def encoding(self, *arrays: Array) -> float:
         """The error of encoded arrays. Polynomials of real numbers are symmetric, and so are their errors:
