@@ -82,9 +82,9 @@ const std::vector<AbsoluteCase> absolute_cases = {
      -0.5},
 };
 
-class AbsoluteTest : public testing::TestWithParam<AbsoluteCase> {};
+class AbsoluteTest : public ::testing::TestWithParam<AbsoluteCase> {};
 
-INSTANTIATE_TEST_SUITE_P(Cases, AbsoluteTest, testing::ValuesIn(absolute_cases),
+INSTANTIATE_TEST_SUITE_P(Cases, AbsoluteTest, ::testing::ValuesIn(absolute_cases),
                          [](const auto& tested) { return std::string(tested.param.name); });
 
 // The error is a bound, and not much more: of an even grid, one that is dense at 0, and random values.

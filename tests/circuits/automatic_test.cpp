@@ -111,16 +111,17 @@ struct Case {
   BootstrapOptions options;
 };
 
-class Magnitudes : public testing::TestWithParam<Case> {};
+class Magnitudes : public ::testing::TestWithParam<Case> {};
 
 INSTANTIATE_TEST_SUITE_P(
     Options, Magnitudes,
-    testing::Values(Case{"FewSlots", slots_first, {.slots = slots}},
-                    Case{"RealSlots", slots_first, {.slots = slots, .real = true}},
-                    Case{"MergedSlots", slots_first, {.slots = slots, .merges_parts = true}},
-                    Case{"FewKeys", slots_first, {.slots = slots, .key_memory_limit = std::size_t{40} << 20}},
-                    Case{"TwoRealIterations", large_scale, {.slots = slots, .real = true, .iterations = 2}},
-                    Case{"ThreeIterations", large_scale, {.slots = slots, .iterations = 3}}),
+    ::testing::Values(
+        Case{"FewSlots", slots_first, {.slots = slots}},
+        Case{"RealSlots", slots_first, {.slots = slots, .real = true}},
+        Case{"MergedSlots", slots_first, {.slots = slots, .merges_parts = true}},
+        Case{"FewKeys", slots_first, {.slots = slots, .key_memory_limit = std::size_t{40} << 20}},
+        Case{"TwoRealIterations", large_scale, {.slots = slots, .real = true, .iterations = 2}},
+        Case{"ThreeIterations", large_scale, {.slots = slots, .iterations = 3}}),
     [](const auto& own) { return own.param.name; });
 
 TEST_P(Magnitudes, AreAsPreciseAsOneInProportionAtTheLowestLevel) {

@@ -72,11 +72,11 @@ struct Case {
   BootstrapOptions options;
 };
 
-class BootstrapTest : public testing::TestWithParam<Case> {};
+class BootstrapTest : public ::testing::TestWithParam<Case> {};
 
 INSTANTIATE_TEST_SUITE_P(
     Options, BootstrapTest,
-    testing::Values(
+    ::testing::Values(
         Case{"Full", small_settings, {}}, Case{"FewSlots", small_settings, {.slots = 32}},
         Case{"TwoSlots", small_settings, {.slots = 2}},
         Case{"FewRealSlots", small_settings, {.slots = 64, .real = true}},

@@ -68,9 +68,9 @@ std::vector<ElementaryCase> elementary_cases() {
   };
 }
 
-class ElementaryTest : public testing::TestWithParam<ElementaryCase> {};
+class ElementaryTest : public ::testing::TestWithParam<ElementaryCase> {};
 
-INSTANTIATE_TEST_SUITE_P(Cases, ElementaryTest, testing::ValuesIn(elementary_cases()),
+INSTANTIATE_TEST_SUITE_P(Cases, ElementaryTest, ::testing::ValuesIn(elementary_cases()),
                          [](const auto& tested) { return std::string(tested.param.name); });
 
 TEST_P(ElementaryTest, IsTheFunction) {
@@ -140,14 +140,14 @@ struct PairCase {
   double gap;
 };
 
-class PairTest : public testing::TestWithParam<PairCase> {};
+class PairTest : public ::testing::TestWithParam<PairCase> {};
 
 INSTANTIATE_TEST_SUITE_P(Cases, PairTest,
-                         testing::Values(PairCase{"Compare", [] { return compare(0.125, 0x1p-12, 2); },
-                                                  [](double a, double b) { return a > b ? 1.0 : 0.0; },
-                                                  0.125},
-                                         PairCase{"Maximum", [] { return maximum(0.01, 2); },
-                                                  [](double a, double b) { return std::max(a, b); }, 0}),
+                         ::testing::Values(PairCase{"Compare", [] { return compare(0.125, 0x1p-12, 2); },
+                                                    [](double a, double b) { return a > b ? 1.0 : 0.0; },
+                                                    0.125},
+                                           PairCase{"Maximum", [] { return maximum(0.01, 2); },
+                                                    [](double a, double b) { return std::max(a, b); }, 0}),
                          [](const auto& tested) { return std::string(tested.param.name); });
 
 TEST_P(PairTest, IsTheFunctionOfTwo) {

@@ -34,23 +34,23 @@ Values uniform_weights(std::size_t count, bool is_complex, std::uint64_t seed) {
   return weights;
 }
 
-class PeriodicTransformTest : public testing::TestWithParam<PeriodicCase> {};
+class PeriodicTransformTest : public ::testing::TestWithParam<PeriodicCase> {};
 
 INSTANTIATE_TEST_SUITE_P(
     Cases, PeriodicTransformTest,
-    testing::Values(PeriodicCase{"Square", 16, 16, 16}, PeriodicCase{"Tall", 48, 16, 16},
-                    PeriodicCase{"Wide", 16, 64, 16, {.baby_steps = 4}},
-                    PeriodicCase{"PartsOfCiphertexts", 5, 21, 8, {.baby_steps = 2}},
-                    PeriodicCase{"LowLevel", 32, 32, 16, {.level = 1}},
-                    PeriodicCase{"BabyStepsAlone", 8, 8, 8, {.baby_steps = 8}},
-                    PeriodicCase{"GiantStepsAlone", 8, 16, 8, {.baby_steps = 1}},
-                    PeriodicCase{"HalfOfTheSlots", 250, 300, 256}, PeriodicCase{"Pairs", 2, 2, 2},
-                    PeriodicCase{"ManyDigits", 24, 24, 8, {}, 4},
-                    PeriodicCase{"GroupsOfResults", 40, 24, 8, {.results_at_once = 2}},
-                    PeriodicCase{"EncodedInEachCall", 40, 24, 8, {.kept = false, .results_at_once = 3}},
-                    PeriodicCase{"ManyDiagonals", 192, 192, 16},
-                    PeriodicCase{"ComplexWeights", 40, 24, 8, {}, 2, true},
-                    PeriodicCase{"ComplexInEachCall", 40, 24, 8, {.kept = false}, 2, true}),
+    ::testing::Values(PeriodicCase{"Square", 16, 16, 16}, PeriodicCase{"Tall", 48, 16, 16},
+                      PeriodicCase{"Wide", 16, 64, 16, {.baby_steps = 4}},
+                      PeriodicCase{"PartsOfCiphertexts", 5, 21, 8, {.baby_steps = 2}},
+                      PeriodicCase{"LowLevel", 32, 32, 16, {.level = 1}},
+                      PeriodicCase{"BabyStepsAlone", 8, 8, 8, {.baby_steps = 8}},
+                      PeriodicCase{"GiantStepsAlone", 8, 16, 8, {.baby_steps = 1}},
+                      PeriodicCase{"HalfOfTheSlots", 250, 300, 256}, PeriodicCase{"Pairs", 2, 2, 2},
+                      PeriodicCase{"ManyDigits", 24, 24, 8, {}, 4},
+                      PeriodicCase{"GroupsOfResults", 40, 24, 8, {.results_at_once = 2}},
+                      PeriodicCase{"EncodedInEachCall", 40, 24, 8, {.kept = false, .results_at_once = 3}},
+                      PeriodicCase{"ManyDiagonals", 192, 192, 16},
+                      PeriodicCase{"ComplexWeights", 40, 24, 8, {}, 2, true},
+                      PeriodicCase{"ComplexInEachCall", 40, 24, 8, {.kept = false}, 2, true}),
     [](const auto& tested) { return std::string(tested.param.name); });
 
 TEST_P(PeriodicTransformTest, IsTheProductWithEachVector) {

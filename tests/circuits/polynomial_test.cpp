@@ -45,20 +45,19 @@ struct Case {
   std::size_t depth = 0;
 };
 
-class PolynomialTest : public testing::TestWithParam<Case> {};
+class PolynomialTest : public ::testing::TestWithParam<Case> {};
 
 INSTANTIATE_TEST_SUITE_P(
     Cases, PolynomialTest,
-    testing::Values(Case{"Linear", 1, Basis::power, {}, false, 1},
-                    Case{"Square", 2, Basis::power, {}, false, 2}, Case{"Cube", 3, Basis::power, {}, true, 2},
-                    Case{"Degree7", 7, Basis::chebyshev, {}, false, 3},
-                    Case{"Degree8", 8, Basis::chebyshev, {}, false, 4},
-                    Case{"Degree15", 15, Basis::power, {}, false, 4},
-                    Case{"Degree15Complex", 15, Basis::chebyshev, {}, true, 4},
-                    Case{"Degree63", 63, Basis::chebyshev, {}, false, 6},
-                    Case{"WideInterval", 31, Basis::chebyshev, {-8, 8}, false, 6},
-                    Case{"IntervalOfTheScale", 31, Basis::chebyshev, {-1.05, 0.95}, false, 5},
-                    Case{"PowersOfAnInterval", 7, Basis::power, {-2, 1}, false, 3}),
+    ::testing::Values(
+        Case{"Linear", 1, Basis::power, {}, false, 1}, Case{"Square", 2, Basis::power, {}, false, 2},
+        Case{"Cube", 3, Basis::power, {}, true, 2}, Case{"Degree7", 7, Basis::chebyshev, {}, false, 3},
+        Case{"Degree8", 8, Basis::chebyshev, {}, false, 4}, Case{"Degree15", 15, Basis::power, {}, false, 4},
+        Case{"Degree15Complex", 15, Basis::chebyshev, {}, true, 4},
+        Case{"Degree63", 63, Basis::chebyshev, {}, false, 6},
+        Case{"WideInterval", 31, Basis::chebyshev, {-8, 8}, false, 6},
+        Case{"IntervalOfTheScale", 31, Basis::chebyshev, {-1.05, 0.95}, false, 5},
+        Case{"PowersOfAnInterval", 7, Basis::power, {-2, 1}, false, 3}),
     [](const auto& tested) { return std::string(tested.param.name); });
 
 TEST_P(PolynomialTest, IsItsSum) {

@@ -83,12 +83,12 @@ TEST(Search, NumbersLieAsFarApartAsTheyCan) {
   EXPECT_THROW(QueryLayout(4096, 4097), ParameterError);
 }
 
-class ExpansionOf : public testing::TestWithParam<std::pair<std::size_t, std::size_t>> {};
+class ExpansionOf : public ::testing::TestWithParam<std::pair<std::size_t, std::size_t>> {};
 
 INSTANTIATE_TEST_SUITE_P(Sizes, ExpansionOf,
-                         testing::Values(std::pair{1, 1}, std::pair{1, 2}, std::pair{2, 1}, std::pair{5, 3},
-                                         std::pair{64, 1}, std::pair{100, 3}, std::pair{300, 1},
-                                         std::pair{200, 5}));
+                         ::testing::Values(std::pair{1, 1}, std::pair{1, 2}, std::pair{2, 1}, std::pair{5, 3},
+                                           std::pair{64, 1}, std::pair{100, 3}, std::pair{300, 1},
+                                           std::pair{200, 5}));
 
 TEST_P(ExpansionOf, IsAConstantForEachNumber) {
   const Session& s = session();

@@ -29,11 +29,11 @@ struct SharedBootstrapCase {
   std::vector<std::size_t> counts = {};
 };
 
-class SharedBootstraps : public testing::TestWithParam<SharedBootstrapCase> {};
+class SharedBootstraps : public ::testing::TestWithParam<SharedBootstrapCase> {};
 
 INSTANTIATE_TEST_SUITE_P(
     Cases, SharedBootstraps,
-    testing::Values(
+    ::testing::Values(
         SharedBootstrapCase{.name = "One", .members = 1},
         SharedBootstrapCase{.name = "DividedBatch", .members = 3, .magnitude = 4, .batch = {2}},
         SharedBootstrapCase{.name = "Real", .members = 4, .options = {.slots = 64, .real = true}},

@@ -95,9 +95,9 @@ std::vector<SlotCase> slot_cases() {
   };
 }
 
-class SlotCircuitTest : public testing::TestWithParam<SlotCase> {};
+class SlotCircuitTest : public ::testing::TestWithParam<SlotCase> {};
 
-INSTANTIATE_TEST_SUITE_P(Cases, SlotCircuitTest, testing::ValuesIn(slot_cases()),
+INSTANTIATE_TEST_SUITE_P(Cases, SlotCircuitTest, ::testing::ValuesIn(slot_cases()),
                          [](const auto& tested) { return std::string(tested.param.name); });
 
 TEST_P(SlotCircuitTest, IsWhatItSays) {

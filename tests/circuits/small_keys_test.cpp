@@ -107,18 +107,18 @@ BootstrapSettings large_scale() {
   return settings;
 }
 
-class SmallKeys : public testing::TestWithParam<Case> {};
+class SmallKeys : public ::testing::TestWithParam<Case> {};
 
 INSTANTIATE_TEST_SUITE_P(
     Plans, SmallKeys,
-    testing::Values(Case{"AllSlots", {}}, Case{"RealSlots", {.slots = 256, .real = true}},
-                    Case{"FewMergedSlots", {.slots = 32, .merges_parts = true}},
-                    Case{"PartsApart", {.slots = 32, .merges_parts = true, .joins_parts = false}},
-                    Case{"Together", {.slots = 64, .together = 16}},
-                    Case{"MergedTogether", {.slots = 64, .merges_parts = true, .together = 8}},
-                    Case{"Iterations", {.slots = 64, .iterations = 2}, large_scale},
-                    Case{"StandardOrder", {.slots = 256}, standard_order},
-                    Case{"MergedStandardOrder", {.slots = 256, .merges_parts = true}, standard_order}),
+    ::testing::Values(Case{"AllSlots", {}}, Case{"RealSlots", {.slots = 256, .real = true}},
+                      Case{"FewMergedSlots", {.slots = 32, .merges_parts = true}},
+                      Case{"PartsApart", {.slots = 32, .merges_parts = true, .joins_parts = false}},
+                      Case{"Together", {.slots = 64, .together = 16}},
+                      Case{"MergedTogether", {.slots = 64, .merges_parts = true, .together = 8}},
+                      Case{"Iterations", {.slots = 64, .iterations = 2}, large_scale},
+                      Case{"StandardOrder", {.slots = 256}, standard_order},
+                      Case{"MergedStandardOrder", {.slots = 256, .merges_parts = true}, standard_order}),
     [](const auto& tested) { return std::string(tested.param.name); });
 
 // At the least that is possible, and halfway there: the values that went in are the judge, the model the size

@@ -15,7 +15,7 @@ namespace {
 
 using Indices = std::vector<std::size_t>;
 
-class CiphertextTest : public testing::Test {
+class CiphertextTest : public ::testing::Test {
  protected:
   std::shared_ptr<const Context> context_ =
       tests::make_context(parameters_with({.name = "", .digits = 2, .special_primes = 2}));

@@ -25,7 +25,7 @@ struct ExchangeCase {
   bool has_threads;
 };
 
-class Exchange : public testing::TestWithParam<ExchangeCase> {
+class Exchange : public ::testing::TestWithParam<ExchangeCase> {
  protected:
   void SetUp() override {
     for (std::size_t i = 0; i < GetParam().members; ++i) {
@@ -69,9 +69,9 @@ class Exchange : public testing::TestWithParam<ExchangeCase> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Members, Exchange,
-                         testing::Values(ExchangeCase{1, {}, 2, false}, ExchangeCase{2, {}, 2, true},
-                                         ExchangeCase{2, {3}, 1, false}, ExchangeCase{3, {2, 2}, 2, true},
-                                         ExchangeCase{4, {}, 2, false}, ExchangeCase{5, {}, 0, true}),
+                         ::testing::Values(ExchangeCase{1, {}, 2, false}, ExchangeCase{2, {}, 2, true},
+                                           ExchangeCase{2, {3}, 1, false}, ExchangeCase{3, {2, 2}, 2, true},
+                                           ExchangeCase{4, {}, 2, false}, ExchangeCase{5, {}, 0, true}),
                          [](const auto& tested) {
                            const ExchangeCase& own = tested.param;
                            return std::to_string(own.members) + "Members" +
@@ -147,7 +147,7 @@ TEST_P(Exchange, ExtendedCiphertextsAreSummedOverAllPrimes) {
 }
 
 // Members that do not fit are refused before anything changes.
-class ExchangeErrors : public testing::Test {
+class ExchangeErrors : public ::testing::Test {
  protected:
   [[nodiscard]] static Ciphertext encrypted(const std::shared_ptr<const Context>& context, std::size_t level,
                                             const BatchShape& batch, double scale) {

@@ -35,7 +35,7 @@ Parameters parameters_with_key_prime() {
   return Parameters(literal);
 }
 
-struct KeyGadgets : testing::Test {
+struct KeyGadgets : ::testing::Test {
   std::shared_ptr<const Context> context = tests::make_context(parameters_with_key_prime());
   SecretKey secret = generate_secret_key(context);
   const Primes top = context->parameters().literal().levels.back();

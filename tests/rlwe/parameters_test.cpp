@@ -1,14 +1,20 @@
-// Parameters: what is refused and why; what the fingerprint covers.
+// Parameters: what is refused and why, and chains from the bits that levels drop.
 #include "hemera/rlwe/parameters.hpp"
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <set>
+
 #include "hemera/arith/primes.hpp"
+#include "hemera/rlwe/chain_builder.hpp"
 #include "hemera/runtime/error.hpp"
 #include "rlwe/rlwe_support.hpp"
 
 namespace hemera::rlwe {
 namespace {
+
+using Primes = std::vector<std::uint64_t>;
 
 ParametersLiteral good_literal() { return parameters_with(gadgets()[2]).literal(); }
 
@@ -50,6 +56,58 @@ TEST(Parameters, MistakesAreNamed) {
   expect_refused<ParameterError>([](L& l) { l.roots[97] = 1; }, "no modulus of the parameters");
   expect_refused<SecurityError>([](L& l) { l.security = 128; }, "no security level");
   expect_refused<ParameterError>([](L& l) { l.security = 100; }, "128, 192, 256 or none");
+}
+
+double log_product(const Primes& primes) {
+  double sum = 0;
+  for (const std::uint64_t prime : primes) sum += std::log2(prime);
+  return sum;
+}
+
+TEST(ChainBuilder, LevelsHaveTheirBitsInAsFewPrimesBelowTwoToTheFiftyAsCanBe) {
+  for (const std::size_t degree : {std::size_t{2048}, std::size_t{65536}}) {
+    // As for bootstrapping: a last base, SlotToCoeff, the user's levels, EvalMod, CoeffToSlot.
+    std::vector<double> drops(3, 34);
+    drops.insert(drops.end(), 13, 40);
+    for (const double drop : {51.8, 53.5, 55.1, 54.5, 95.6, 58.7, 60.7, 52.7, 48.0, 48.0, 48.0}) {
+      drops.push_back(drop);
+    }
+    const auto levels = build_chain(degree, 45, drops);
+    ASSERT_EQ(levels.size(), drops.size() + 1);
+    double bits = 45;
+    for (std::size_t level = 0; level < levels.size(); ++level) {
+      if (level > 0) bits += drops[level - 1];
+      EXPECT_NEAR(log_product(levels[level]), bits, 0.1) << level;
+      EXPECT_LE(levels[level].size(), std::ceil((bits - 0.07) / 49.9)) << level;
+      EXPECT_EQ(std::set<std::uint64_t>(levels[level].begin(), levels[level].end()).size(),
+                levels[level].size());
+      for (const std::uint64_t prime : levels[level]) {
+        EXPECT_LT(prime, std::uint64_t{1} << 50);
+        EXPECT_EQ(prime % (2 * degree), 1U);
+        EXPECT_TRUE(arith::is_prime(prime));
+      }
+    }
+  }
+}
+
+TEST(ChainBuilder, EqualDropsShareTheirAdjustingPrimes) {
+  const std::vector<double> drops(20, 40);
+  std::set<std::uint64_t> adjusting;
+  for (const Primes& level : build_chain(65536, 60, drops)) {
+    for (const std::uint64_t prime : level) {
+      if (prime < std::uint64_t{1} << 49) adjusting.insert(prime);
+    }
+  }
+  EXPECT_LE(adjusting.size(), 6U);
+}
+
+TEST(ChainBuilder, MistakesAreNamed) {
+  const auto build = [](double last, std::vector<double> drops) {
+    static_cast<void>(build_chain(65536, last, drops));
+  };
+  EXPECT_THROW(build(45, {0}), ParameterError);
+  EXPECT_THROW(build(45, {-3}), ParameterError);
+  EXPECT_THROW(build(10, {}), ParameterError);
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ Parameters changed(const Parameters& parameters, const Change& change) {
   return Parameters(std::move(literal));
 }
 
-class SecondOperandTest : public testing::Test {
+class SecondOperandTest : public ::testing::Test {
  protected:
   Parameters parameters_ = parameters_with({.name = "", .digits = 2, .special_primes = 2});
   std::shared_ptr<const Context> context_ = tests::make_context(parameters_);

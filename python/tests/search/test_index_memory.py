@@ -1,4 +1,4 @@
-"""The memory that small files of indexes take."""
+"""Memory that files of indexes announce and take, and sizes that indexes tell servers."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ import pytest
 import hemera as hm
 from hemera import search
 from hemera.inputs.fields import require_memory
-from hemera.search import wire
+from hemera.search import Client, Index, Settings, wire
+from hemera.search.answers import Scores
 
 from ..limited_memory import run_within
 from ..refusals import raises
-from .search_cases import floats
+from .search_cases import DEGREE, Metric, bytes_of, floats
 from .threshold_cases import in_small_rings
 
 LOAD = "index = hm.search.Index.load(sys.argv[1]); print('loaded', len(index))"
@@ -113,3 +114,39 @@ def test_rows_of_a_file_keep_to_their_bounds(tmp_path: Path) -> None:
                     assert len(search.Index.load(data)) == 3
                     continue
                 raises(hm.errors.FormatError, "above their bound", search.Index.load, data)
+
+
+HEADER = 600  # bytes, at most
+
+
+@pytest.mark.parametrize("metric", ["dot", "l2"])
+@pytest.mark.parametrize("encrypted", [False, True])
+def test_answers_take_what_is_announced(encrypted: bool, metric: Metric) -> None:
+    """As in docs/search.md: 32,768 bytes for each query and 4,096 rows, once more for encrypted norms; 8 for
+    an id, and 4 for a norm in the clear."""
+    rows = bytes_of(DEGREE + 3, 2)
+    client = Client.owning(rows, metric) if encrypted else None
+    index = Index(rows, metric) if client is None else Index(client.encrypt(rows))
+    asking = client or Client(index.settings)
+    for removed in (None, np.arange(3, DEGREE), [1, 2, DEGREE]):
+        if removed is not None:
+            index.remove(removed)
+        blocks = 2 if encrypted or len(index) > DEGREE else 1
+        for count in (1, 2):
+            query = asking.query(bytes_of(count, 2, seed=count))
+            assert index.settings.program.count(query) == count
+            length, told = len(index.query(query, asking.keys)), index.answer_bytes(count)
+            numbers = 32_768 * blocks * (count + (encrypted and metric == "l2"))
+            assert told == numbers + 12 * DEGREE * blocks
+            assert numbers < length <= told + HEADER
+
+
+@pytest.mark.parametrize(("exact", "of_a_number"), [(False, 65_536), (True, 262_144)])
+@pytest.mark.parametrize("dims", [1, 100, 4096, 8192])
+def test_queries_at_once_fit_a_gibibyte_or_are_one(exact: bool, of_a_number: int, dims: int) -> None:
+    """As in docs/search.md: the bytes of each number of an expanded query."""
+    if not exact and dims > DEGREE:
+        return
+    settings = Settings(dims, "dot", Scores(exact))
+    assert settings.program.expanded_bytes == of_a_number * dims
+    assert settings.program.queries_at_once == max(1, 2**30 // (of_a_number * dims))

@@ -1,18 +1,20 @@
-"""Messages and arguments that indexes with thresholds refuse."""
+"""Indexes with thresholds: places in slots, rows that come and go, and messages that are refused."""
 
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from hemera.errors import MismatchError, ParameterError, RangeError
 from hemera.search import Client, Index, Settings, Threshold, wire
+from hemera.search.comparisons.layout import Layout
 from hemera.search.messages import name_of, pack_ciphertexts
 
 from ..refusals import raises
-from .threshold_cases import DIMS, MARGIN, World, floats, payloads_of
+from .threshold_cases import DIMS, MARGIN, World, floats, payloads_of, require_right
 
 pytestmark = pytest.mark.usefixtures("small_rings")
 
@@ -81,3 +83,88 @@ def test_arguments(clear: World) -> None:
     for changed in ({"margin": 2.0**-12}, {"rows": 12}, {"rows": 4}, {"payload": -1}):
         raises(ParameterError, "", Settings, DIMS, "cosine", dataclasses.replace(settings.answers, **changed))
     raises(ParameterError, "", dataclasses.replace, settings, dims=0)
+
+
+def changed(world: World, path: Path) -> None:
+    """Removes rows, some of two blocks and all of another, and compares an answer."""
+    index, client = Index.load(saved(world.index, path)), world.client
+    keys = index.load_keys(client.keys)
+    gone = [3, 17, *range(20, 36), 49] if not index.settings.owner else [3, 17, 49]
+    version = index.version
+    index.remove(gone)
+    kept = np.setdiff1d(np.arange(50), gone)
+    assert index.version == version + 1
+    assert index.ids.tolist() == kept.tolist()
+    found = client.decrypt(index.query(client.query(world.x, -0.5), keys))
+    require_right(found, kept, world.scores[kept] + 0.5)
+    # Zeros in the places of rows score 0, above this threshold, and do not count.
+    count = client.decrypt(index.query(client.query(world.x, -0.5, "count"), keys))
+    assert count < (world.scores[kept] > -0.5 - MARGIN).sum() + 0.01
+    assert count > (world.scores[kept] > -0.5 + MARGIN).sum() - 0.01
+    raises(ParameterError, "no row 17", index.remove, [17])
+    index.remove(kept)
+    assert len(index) == 0
+    raises(MismatchError, "no row", index.query, client.query(world.x, 0.5), keys)
+
+
+def saved(index: Index, path: Path) -> Path:
+    index.save(path)
+    return path
+
+
+def test_removed_rows(world: World, tmp_path: Path) -> None:
+    changed(world, tmp_path / "index")
+
+
+def test_answers_have_nothing_of_removed_rows(clear: World, tmp_path: Path) -> None:
+    index = Index.load(saved(clear.index, tmp_path / "index"))
+    best = int(np.argmax(clear.scores))
+    index.remove([best])
+    answer = index.query(clear.client.query(clear.x, 0.5, "payloads"), clear.client.keys)
+    unpacked = clear.client.settings.program.unpack_answer(answer, clear.client._context)
+    for result in unpacked.results:
+        slots = clear.client._context.decrypt(result, clear.client.secret_key)
+        block, row = divmod(best, index.settings.program.rows)
+        assert np.abs(slots[block].reshape(-1, index.settings.program.rows)[:, row]).max() < 1e-4
+
+
+def test_added_rows_fill_blocks_and_have_ids(clear: World) -> None:
+    index = Index(clear.vectors[:20], answers=Threshold(margin=MARGIN), ids=np.arange(100, 120))
+    assert index.add(clear.vectors[20:25]).tolist() == [120, 121, 122, 123, 124]
+    assert index.add(clear.vectors[25:], ids=np.arange(25, 50)).tolist() == list(range(25, 50))
+    ids = np.concatenate([np.arange(100, 125), np.arange(25, 50)])
+    assert index.ids.tolist() == ids.tolist()
+    assert index._rows.blocks_count == 2
+    client = Client(index.settings)
+    found = client.decrypt(index.query(client.query(clear.x, 0.1), client.keys))
+    require_right(found, ids, clear.scores - 0.1)
+    raises(ParameterError, "a row 121 already", index.add, clear.vectors[:1], ids=[121])
+
+
+@pytest.mark.parametrize(
+    ("slots", "rows", "dims"),
+    [(64, 64, 8), (64, 64, 64), (64, 32, 7), (64, 16, 16), (64, 8, 8), (64, 4, 3), (64, 2, 1), (64, 16, 3)],
+)
+def test_columns_and_rotations_give_the_scores(slots: int, rows: int, dims: int) -> None:
+    layout = Layout(slots, rows, dims)
+    random = np.random.default_rng(4)
+    vectors, x = random.normal(size=(rows, dims)), random.normal(size=dims)
+    query, columns = layout.of_query(x), layout.of_rows(vectors)
+    assert sorted({a + b for a in layout.giants for b in layout.babies}) == list(range(layout.steps))
+    total = sum(np.roll(query, -step) * column for step, column in enumerate(columns))
+    scores = sum(np.roll(total, -part * rows) for part in range(layout.parts))
+    assert np.allclose(scores, np.tile(vectors @ x, slots // rows))
+    assert layout.steps * min(slots // rows, layout.width) == layout.width
+
+
+def test_thresholds_and_payloads_lie_in_copies() -> None:
+    layout = Layout(32, 8, 5)
+    assert np.array_equal(layout.of_thresholds(np.array([0.5])), np.full((1, 32), 0.5))
+    several = layout.of_thresholds(np.arange(6.0))
+    assert several.shape == (2, 32)
+    assert several.reshape(-1, 8)[:6].tolist() == np.repeat(np.arange(6.0), 8).reshape(6, 8).tolist()
+    numbers = np.arange(35).reshape(7, 5)
+    slots = layout.of_numbers(numbers)
+    assert slots.shape == (2, 32)
+    assert np.array_equal(layout.numbers_of(slots, 5)[:7], numbers)
+    assert not layout.numbers_of(slots, 5)[7:].any()

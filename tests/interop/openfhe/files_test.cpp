@@ -1,6 +1,8 @@
-// Contents of files: numbers, roots, references and truth values as OpenFHE has them, or are refused.
+// Files: their kinds, contents as OpenFHE has them or are refused, and those of each version that has wheels.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <complex>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -10,21 +12,25 @@
 
 #include "hemera/interop/openfhe.hpp"
 #include "hemera/runtime/error.hpp"
+#include "hemera/schemes/any_scheme.hpp"
+#include "hemera/schemes/ckks.hpp"
+#include "hemera/schemes/integer/encoder.hpp"
 #include "interop/openfhe/ciphertexts.hpp"
 #include "interop/openfhe/clients.hpp"
 #include "interop/openfhe/file.hpp"
 #include "interop/openfhe/keys.hpp"
 #include "interop/openfhe/parameters.hpp"
 #include "interop/openfhe/vectors.hpp"
+#include "refusals.hpp"
 #include "test_device.hpp"
 
 namespace hemera::interop::openfhe {
 namespace {
 
-using Bytes = std::vector<std::byte>;
-using ContextPointer = std::shared_ptr<CryptoContext>;
-using CiphertextPointer = std::shared_ptr<CiphertextObject>;
 using rlwe::Ciphertext;
+using Bytes = std::vector<std::byte>;
+using CiphertextPointer = std::shared_ptr<CiphertextObject>;
+using ContextPointer = std::shared_ptr<CryptoContext>;
 
 // The fields that 1.4 has not are in the context of every object, not of a context's file alone.
 TEST(OpenFheFiles, OfEachKindAreReadWithTheFieldsOf14) {
@@ -125,6 +131,98 @@ TEST(OpenFheFiles, TruthValuesOfJsonAreTruthValues) {
       EXPECT_THROW(static_cast<void>(read()), FormatError) << value;
     }
   }
+}
+
+TEST(OpenFheFiles, OfAnotherKindSayTheirs) {
+  Session session(test::get("bgv", "cryptocontext.bin"), tests::device());
+  const Bytes key = test::get("bgv", "secret_key.bin"), ciphertext = test::get("bgv", "ct_a.bin"),
+              powers = test::get("bgv", "eval_mult_key.bin");
+  const auto has = [](const std::string& text, const char* part) {
+    return text.find(part) != std::string::npos;
+  };
+  EXPECT_TRUE(has(tests::refusal<FormatError>([&] { static_cast<void>(session.load_ciphertext(key)); }),
+                  "a secret key, not a ciphertext"));
+  EXPECT_TRUE(
+      has(tests::refusal<FormatError>([&] { static_cast<void>(session.load_secret_key(ciphertext)); }),
+          "a ciphertext, not a secret key"));
+  EXPECT_TRUE(has(tests::refusal<FormatError>([&] { session.load_keys({.galois = Source(powers)}); }),
+                  "relinearization keys, not Galois keys"));
+  EXPECT_TRUE(has(tests::refusal<FormatError>([&] { session.load_keys({.public_key = Source(powers)}); }),
+                  "relinearization keys, not a public key"));
+  // Damage is no kind; what is older than what is read may look like it.
+  const std::string cut = tests::refusal<FormatError>(
+      [&] { static_cast<void>(session.load_ciphertext(std::span(ciphertext).first(900))); });
+  EXPECT_TRUE(has(cut, "no room for") && has(cut, "1.4 to 1.6")) << cut;
+  Bytes flagged = ciphertext;
+  flagged[0] = std::byte{0};
+  EXPECT_TRUE(has(tests::refusal<FormatError>([&] { static_cast<void>(session.load_ciphertext(flagged)); }),
+                  "big-endian"));
+}
+
+TEST(OpenFheFiles, TellTagsThatAreNoText) {
+  auto object = read_file<CiphertextPointer>(test::get("bgv", "ct_a.bin"));
+  object->header.tag = "a\xff\n";
+  const auto found = describe(write_file(object, Format::binary));
+  ASSERT_TRUE(found);
+  const auto tag = std::find_if(found->fields.begin(), found->fields.end(),
+                                [](const auto& field) { return field.first == "key tag"; });
+  ASSERT_NE(tag, found->fields.end());
+  EXPECT_EQ(tag->second, "a\\xff\\x0a");
+}
+
+class OpenFheVersions : public testing::TestWithParam<std::string> {
+ protected:
+  [[nodiscard]] std::vector<std::byte> file(const std::string& name) const {
+    return test::get_of_version(GetParam(), name);
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Files, OpenFheVersions,
+                         testing::Values("1.4.2/bfv", "1.4.2/bgv", "1.4.2/ckks", "1.6.1/bfv", "1.6.1/bgv",
+                                         "1.6.1/ckks"),
+                         [](const auto& tested) {
+                           std::string name = tested.param;
+                           std::replace_if(
+                               name.begin(), name.end(), [](char each) { return each == '.' || each == '/'; },
+                               '_');
+                           return name;
+                         });
+
+TEST_P(OpenFheVersions, ResultsAreThoseOfTheVersion) {
+  const auto text = file("values.json");
+  const auto* const begin = reinterpret_cast<const char*>(text.data());
+  const nlohmann::json values = nlohmann::json::parse(begin, begin + text.size());
+  Session session(file("cryptocontext.bin"), tests::device());
+  const auto relinearization = file("eval_mult_key.bin"), galois = file("eval_automorphism_keys.bin");
+  session.load_keys({.relinearization = Source(relinearization)});
+  session.load_keys({.galois = Source(galois)});
+  const rlwe::SecretKey secret = session.load_secret_key(file("secret_key.bin"));
+  const auto evaluator = session.evaluator();
+  const rlwe::Ciphertext x = session.load_ciphertext(file("ct.bin"));
+  const rlwe::Ciphertext y = evaluator->rotate(evaluator->square(x), values.at("steps").get<std::int64_t>());
+  const rlwe::Ciphertext stated = session.load_ciphertext(file("result.bin"));
+  const Metadata metadata = session.metadata(y), wanted = session.metadata(stated);
+  EXPECT_EQ(metadata.level, values.at("level"));
+  EXPECT_EQ(metadata.noise_scale_degree, values.at("noise_scale_deg"));
+  EXPECT_EQ(metadata.scaling_factor, wanted.scaling_factor);
+  EXPECT_EQ(metadata.scaling_factor_int, wanted.scaling_factor_int);
+  EXPECT_EQ(metadata.slots, wanted.slots);
+  EXPECT_EQ(metadata.limbs, wanted.limbs);
+  const auto expect_values = [&](const rlwe::Ciphertext& ciphertext, const nlohmann::json& expected) {
+    const rlwe::Plaintext plaintext = any_scheme::decrypt(ciphertext, secret);
+    if (session.params().scheme() == rlwe::Scheme::ckks) {
+      const auto found = ckks::Encoder(session.context()).decode(plaintext);
+      ASSERT_EQ(found.size(), expected.size());
+      for (std::size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i].real(), expected.at(i), 1e-7) << i;
+      return;
+    }
+    const auto found = integer::Encoder(session.context()).decode(plaintext);
+    ASSERT_EQ(found.size(), expected.size());
+    for (std::size_t i = 0; i < found.size(); ++i) EXPECT_EQ(found[i], expected.at(i)) << i;
+  };
+  expect_values(x, values.at("values"));
+  expect_values(stated, values.at("result"));
+  expect_values(y, values.at("result"));
 }
 
 }  // namespace
