@@ -1,9 +1,8 @@
-#include "multiply/galois_scalar.hpp"
-
 #include <algorithm>
 #include <bit>
 #include <vector>
 
+#include "multiply/galois_forms.hpp"
 #include "multiply/gaussian.hpp"
 
 namespace hemera::multiply {

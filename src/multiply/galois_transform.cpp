@@ -11,10 +11,8 @@
 #include "hemera/poly/ring.hpp"
 #include "hemera/runtime/error.hpp"
 #include "multiply/diagonal.hpp"
-#include "multiply/galois_scalar.hpp"
+#include "multiply/galois_forms.hpp"
 #include "multiply/inert_tables.hpp"
-#include "multiply/inert_transform.hpp"
-#include "multiply/split_transform.hpp"
 #include "poly/cpu/kernels.hpp"
 
 namespace hemera::multiply {

@@ -1,8 +1,7 @@
-#include "multiply/inert_transform.hpp"
-
 #include <bit>
 #include <vector>
 
+#include "multiply/galois_forms.hpp"
 #include "multiply/inert_tables.hpp"
 
 namespace hemera::multiply {

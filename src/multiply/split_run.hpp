@@ -1,5 +1,5 @@
 // The order of the passes of a split transform, for any arithmetic: `Passes` has the passes and their
-// constants (avx512/split52_passes.hpp, avx512/split64_passes.hpp, avx2/split50_passes.hpp).
+// constants (avx512/split52.cpp, avx512/split64.cpp, avx2/split50.cpp).
 #pragma once
 
 #include <algorithm>

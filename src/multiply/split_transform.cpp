@@ -1,11 +1,10 @@
-#include "multiply/split_transform.hpp"
-
 #include <algorithm>
 #include <bit>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "multiply/galois_forms.hpp"
 #include "multiply/gaussian.hpp"
 #include "poly/cpu/limb_tables.hpp"
 
