@@ -139,8 +139,7 @@ using namespace hemera;
 
 hemera_status hemera_context_open(const void* file, size_t bytes, int32_t least_security, int32_t threads,
                                   hemera_context** context) {
-  HEMERA_C_REQUIRE(context);
-  *context = nullptr;
+  HEMERA_C_RESULT(context);
   HEMERA_C_REQUIRE(file);
   return c::guarded([&] {
     rlwe::Parameters parameters = io::load_parameters(c::bytes_of(file, bytes));
@@ -172,8 +171,7 @@ hemera_status hemera_context_describe(const hemera_context* context, hemera_desc
 }
 
 hemera_status hemera_secret_key_generate(const hemera_context* context, hemera_secret_key** key) {
-  HEMERA_C_REQUIRE(key);
-  *key = nullptr;
+  HEMERA_C_RESULT(key);
   HEMERA_C_REQUIRE(context);
   return c::guarded(
       [&] { c::give(key, rlwe::generate_secret_key(context->context), context->least_security); });
@@ -181,8 +179,7 @@ hemera_status hemera_secret_key_generate(const hemera_context* context, hemera_s
 
 hemera_status hemera_secret_key_load(const hemera_context* context, const void* file, size_t bytes,
                                      hemera_secret_key** key) {
-  HEMERA_C_REQUIRE(key);
-  *key = nullptr;
+  HEMERA_C_RESULT(key);
   HEMERA_C_REQUIRE(context);
   HEMERA_C_REQUIRE(file);
   return c::guarded([&] {
@@ -191,8 +188,7 @@ hemera_status hemera_secret_key_load(const hemera_context* context, const void* 
 }
 
 hemera_status hemera_secret_key_save(const hemera_secret_key* key, hemera_buffer* file) {
-  HEMERA_C_REQUIRE(file);
-  *file = {};
+  HEMERA_C_RESULT(file);
   HEMERA_C_REQUIRE(key);
   return c::guarded([&] {
     std::vector<std::byte> bytes = io::save(key->key);
@@ -215,8 +211,7 @@ hemera_status hemera_keys_generate(const hemera_secret_key* key, const hemera_ne
 
 hemera_status hemera_keys_file(const hemera_secret_key* key, const hemera_need* needs, size_t count,
                                hemera_buffer* file) {
-  HEMERA_C_REQUIRE(file);
-  *file = {};
+  HEMERA_C_RESULT(file);
   HEMERA_C_REQUIRE(key);
   HEMERA_C_REQUIRE(needs);
   return c::guarded([&] { c::give_keys(key, c::needed_keys(*key->key.context, {needs, count}), file); });
@@ -232,8 +227,7 @@ hemera_status hemera_needed_keys_generate(const hemera_secret_key* key, const vo
 
 hemera_status hemera_needed_keys_file(const hemera_secret_key* key, const void* needed, size_t bytes,
                                       hemera_buffer* file) {
-  HEMERA_C_REQUIRE(file);
-  *file = {};
+  HEMERA_C_RESULT(file);
   HEMERA_C_REQUIRE(key);
   HEMERA_C_REQUIRE(needed);
   return c::guarded([&] { c::give_keys(key, c::needed_keys(key, needed, bytes), file); });
@@ -241,8 +235,7 @@ hemera_status hemera_needed_keys_file(const hemera_secret_key* key, const void* 
 
 hemera_status hemera_keys_load(const hemera_context* context, const void* file, size_t bytes,
                                hemera_keys** keys) {
-  HEMERA_C_REQUIRE(keys);
-  *keys = nullptr;
+  HEMERA_C_RESULT(keys);
   HEMERA_C_REQUIRE(context);
   HEMERA_C_REQUIRE(file);
   return c::guarded([&] {
@@ -257,8 +250,7 @@ void hemera_keys_free(hemera_keys* keys) { delete keys; }
 hemera_status hemera_encrypt_doubles(const hemera_secret_key* secret, const hemera_keys* keys,
                                      const double* values, size_t rows, size_t count, uint32_t level,
                                      hemera_ciphertext** ciphertext) {
-  HEMERA_C_REQUIRE(ciphertext);
-  *ciphertext = nullptr;
+  HEMERA_C_RESULT(ciphertext);
   HEMERA_C_REQUIRE(values);
   return c::guarded([&] {
     const rlwe::ContextPointer& context = c::context_of(secret, keys);
@@ -272,8 +264,7 @@ hemera_status hemera_encrypt_doubles(const hemera_secret_key* secret, const heme
 hemera_status hemera_encrypt_integers(const hemera_secret_key* secret, const hemera_keys* keys,
                                       const int64_t* values, size_t rows, size_t count, uint32_t level,
                                       hemera_ciphertext** ciphertext) {
-  HEMERA_C_REQUIRE(ciphertext);
-  *ciphertext = nullptr;
+  HEMERA_C_RESULT(ciphertext);
   HEMERA_C_REQUIRE(values);
   return c::guarded([&] {
     const rlwe::ContextPointer& context = c::context_of(secret, keys);
@@ -286,8 +277,7 @@ hemera_status hemera_encrypt_integers(const hemera_secret_key* secret, const hem
 
 hemera_status hemera_decrypt_doubles(const hemera_secret_key* secret, const hemera_ciphertext* ciphertext,
                                      hemera_buffer* values) {
-  HEMERA_C_REQUIRE(values);
-  *values = {};
+  HEMERA_C_RESULT(values);
   HEMERA_C_REQUIRE(secret);
   HEMERA_C_REQUIRE(ciphertext);
   return c::guarded([&] {
@@ -300,8 +290,7 @@ hemera_status hemera_decrypt_doubles(const hemera_secret_key* secret, const heme
 
 hemera_status hemera_decrypt_integers(const hemera_secret_key* secret, const hemera_ciphertext* ciphertext,
                                       hemera_buffer* values) {
-  HEMERA_C_REQUIRE(values);
-  *values = {};
+  HEMERA_C_RESULT(values);
   HEMERA_C_REQUIRE(secret);
   HEMERA_C_REQUIRE(ciphertext);
   return c::guarded([&] {
@@ -314,8 +303,7 @@ hemera_status hemera_decrypt_integers(const hemera_secret_key* secret, const hem
 
 hemera_status hemera_ciphertext_load(const hemera_context* context, const void* file, size_t bytes,
                                      hemera_ciphertext** ciphertext) {
-  HEMERA_C_REQUIRE(ciphertext);
-  *ciphertext = nullptr;
+  HEMERA_C_RESULT(ciphertext);
   HEMERA_C_REQUIRE(context);
   HEMERA_C_REQUIRE(file);
   return c::guarded(
@@ -323,8 +311,7 @@ hemera_status hemera_ciphertext_load(const hemera_context* context, const void* 
 }
 
 hemera_status hemera_ciphertext_save(const hemera_ciphertext* ciphertext, hemera_buffer* file) {
-  HEMERA_C_REQUIRE(file);
-  *file = {};
+  HEMERA_C_RESULT(file);
   HEMERA_C_REQUIRE(ciphertext);
   return c::guarded([&] { c::give_bytes(file, io::save(ciphertext->ciphertext)); });
 }

@@ -15,16 +15,14 @@ hemera_status evaluated(hemera_ciphertext** out, const Operation& operation) noe
 
 // The checks of an operation's handles.
 #define HEMERA_C_OPERANDS(out)                         \
-  HEMERA_C_REQUIRE(out);                               \
-  *(out) = nullptr;                                    \
+  HEMERA_C_RESULT(out);                                \
   HEMERA_C_REQUIRE(evaluator);                         \
   HEMERA_C_REQUIRE(a);                                 \
   const rlwe::Evaluator& with = *evaluator->evaluator; \
   const rlwe::Ciphertext& first = a->ciphertext
 
 hemera_status hemera_evaluator_open(const hemera_keys* keys, hemera_evaluator** evaluator) {
-  HEMERA_C_REQUIRE(evaluator);
-  *evaluator = nullptr;
+  HEMERA_C_RESULT(evaluator);
   HEMERA_C_REQUIRE(keys);
   return c::guarded([&] { c::give(evaluator, any_scheme::make_evaluator(keys->keys.context, keys->keys)); });
 }

@@ -70,3 +70,7 @@ void give(Handle** out, Parts&&... parts) {
 // Ends a function at its first argument that is null.
 #define HEMERA_C_REQUIRE(argument) \
   if ((argument) == nullptr) return hemera::c::null_argument(__func__, #argument)
+// The same of a result, which is empty until the function succeeds.
+#define HEMERA_C_RESULT(result) \
+  HEMERA_C_REQUIRE(result);     \
+  *(result) = {}

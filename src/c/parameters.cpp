@@ -20,8 +20,7 @@ void save_parameters(const rlwe::Parameters& parameters, hemera_buffer* file) {
 }  // namespace
 
 hemera_status hemera_ckks_parameters(size_t depth, int32_t scale_bits, size_t slots, hemera_buffer* file) {
-  HEMERA_C_REQUIRE(file);
-  *file = {};
+  HEMERA_C_RESULT(file);
   return c::guarded([&] {
     save_parameters(ckks::parameters_for({.depth = depth, .scale_bits = scale_bits, .slots = slots}), file);
   });
@@ -29,8 +28,7 @@ hemera_status hemera_ckks_parameters(size_t depth, int32_t scale_bits, size_t sl
 
 hemera_status hemera_integer_parameters(int32_t scheme, size_t depth, int32_t plain_bits, size_t slots,
                                         hemera_buffer* file) {
-  HEMERA_C_REQUIRE(file);
-  *file = {};
+  HEMERA_C_RESULT(file);
   return c::guarded([&] {
     const integer::CircuitRequest request{.depth = depth, .plain_bits = plain_bits, .slots = slots};
     if (scheme != HEMERA_BFV && scheme != HEMERA_BGV) {

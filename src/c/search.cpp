@@ -15,8 +15,7 @@ using namespace hemera;
 
 hemera_status hemera_search_encrypt(const hemera_secret_key* secret, const int64_t* values, size_t queries,
                                     size_t dims, int32_t shift, hemera_buffer* query) {
-  HEMERA_C_REQUIRE(query);
-  *query = {};
+  HEMERA_C_RESULT(query);
   HEMERA_C_REQUIRE(secret);
   HEMERA_C_REQUIRE(values);
   return c::guarded([&] {
@@ -47,8 +46,7 @@ hemera_status hemera_search_encrypt(const hemera_secret_key* secret, const int64
 hemera_status hemera_search_decrypt(const hemera_secret_key* secret, const void* halves, size_t bytes,
                                     size_t queries, int32_t dropped_bits, size_t width,
                                     hemera_buffer* values) {
-  HEMERA_C_REQUIRE(values);
-  *values = {};
+  HEMERA_C_RESULT(values);
   HEMERA_C_REQUIRE(secret);
   HEMERA_C_REQUIRE(halves);
   return c::guarded([&] {
@@ -74,8 +72,7 @@ hemera_status hemera_search_decrypt(const hemera_secret_key* secret, const void*
 }
 
 hemera_status hemera_checksums(const void* data, size_t bytes, hemera_buffer* checksums) {
-  HEMERA_C_REQUIRE(checksums);
-  *checksums = {};
+  HEMERA_C_RESULT(checksums);
   HEMERA_C_REQUIRE(data);
   return c::guarded([&] {
     const std::span<const std::byte> whole[] = {c::bytes_of(data, bytes)};
