@@ -64,12 +64,15 @@ hemera_predict <- function(client, name, x) {
   })
 }
 
+# What decrypted values stand for, by the output's reading.
+readings <- list(values = identity, truth = function(x) x > 0.5, integer = round)
+
 predict_once <- function(client, name, x) {
   path <- paste0("/v1/models/", utils::URLencode(name, reserved = TRUE))
   if (is.null(client$models[[name]])) {
     told <- jsonlite::fromJSON(rawToChar(request(client, "GET", paste0(path, "/maps"))), simplifyVector = FALSE)
     if (length(told$inputs) != 1 || length(told$inputs[[1]]$ciphertexts) != 1 || !is.null(told$rows) ||
-          length(told$outputs) != 1 || told$outputs[[1]]$read != "values") {
+          length(told$outputs) != 1 || is.null(readings[[told$outputs[[1]]$read]])) {
       stop("this client is for models of one array in one ciphertext, and one result")
     }
     secret <- hemera_secret_key(hemera_open(jsonlite::base64_dec(told$parameters), client$security))
@@ -103,5 +106,6 @@ predict_once <- function(client, name, x) {
   found <- hemera_decrypt(model$secret, request(client, "POST", paste0(path, "/evaluate"), file, model$told$digest))
   places <- words(output$places)
   width <- length(found) / max(1, output$batch)
-  found[places %/% output$width * width + places %% output$width + 1] * output$factors[[1]] + output$numbers[[1]]
+  found <- found[places %/% output$width * width + places %% output$width + 1]
+  readings[[output$read]](found * output$factors[[1]] + output$numbers[[1]])
 }

@@ -18,6 +18,7 @@ from .test_c_interface import DEFAULT, LIBRARY
 CLIENTS = Path(__file__).resolve().parents[2] / "clients"
 INCLUDE = f"-I{CLIENTS.parent / 'include'}"
 X = (np.arange(1, 101) % 17) / 17
+HALF = 0.5
 MATRIX = np.random.default_rng(4).normal(size=(100, 4)) / 10
 
 
@@ -41,8 +42,7 @@ def environment(folder, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    """The address of a server with a model of 100 numbers, its version of twice the results, an alias of
-    that one, and a token."""
+    """The address of a server with models of 100 numbers, an alias, and a token."""
     home = Home(tmp_path_factory.mktemp("server") / "home")
     for name, factor in (("study", 1), ("study@2", 2)):
         spec = hm.ArraySpec((100,), range=(0, 1))
@@ -50,6 +50,10 @@ def server(tmp_path_factory):
         study.package.save(home.root.parent / f"{name}.hemera-model")
         home.add_model(home.root.parent / f"{name}.hemera-model")
     home.aliases.put("live", {"study@2": 1}, home.models()[0])
+    numbers = hm.ArraySpec((100,), range=(0, 1), step=1 / 17)
+    for name, compared in (("above", lambda x: x[:8] > HALF), ("count", lambda x: (x[:8] > HALF).sum())):
+        hm.compile(compared, numbers, name=name).package.save(home.root.parent / f"{name}.hemera-model")
+        home.add_model(home.root.parent / f"{name}.hemera-model")
     with serving(home) as running:
         yield running.url, home.clients.add("other")
 
@@ -66,6 +70,12 @@ def judged(text, *factors):
     """Compares what a program has printed with the models in NumPy."""
     expected = np.outer(factors, (X - X.mean()) @ MATRIX).ravel()
     np.testing.assert_allclose(np.array(text.split(), float), expected, atol=1e-5)
+
+
+def judged_types(text):
+    """Compares what a program has printed of the models "above" and "count" with NumPy's results."""
+    above = X[:8] > HALF
+    assert text.lower().split() == [*(str(each).lower() for each in above), str(above.sum())]
 
 
 @pytest.fixture(scope="module")
@@ -94,6 +104,7 @@ def test_a_program_in_go_asks_a_server(of_go, server):
         done = ask(model, given)
         assert done.returncode == 0, done.stderr
         judged(done.stdout, factor)
+    judged_types("".join(ask(model, given).stdout for model in ("above", "count")))
     refused = ask("study", f"7 {given}")
     assert refused.returncode != 0
     assert "from 0 to 1, not 7" in refused.stderr
@@ -103,8 +114,7 @@ def test_a_program_in_go_asks_a_server(of_go, server):
 def test_a_program_in_r_asks_a_server(environment, folder, server, tmp_path):
     if shutil.which("R") is None:
         pytest.skip("there is no R on this machine (packages r-base-core, r-cran-curl and r-cran-jsonlite)")
-    asked = run(environment, tmp_path, "Rscript", "-e", "library(curl); library(jsonlite)")
-    if asked.returncode != 0:
+    if run(environment, tmp_path, "Rscript", "-e", "library(curl); library(jsonlite)").returncode != 0:
         pytest.skip("R lacks curl or jsonlite on this machine (packages r-cran-curl and r-cran-jsonlite)")
     shutil.copy(CLIENTS / "r" / "hemera.c", tmp_path)
     flags = {"PKG_CPPFLAGS": INCLUDE, "PKG_LIBS": f"-L{folder} -lhemera_c"}
@@ -112,10 +122,11 @@ def test_a_program_in_r_asks_a_server(environment, folder, server, tmp_path):
     assert built.returncode == 0, built.stderr
     url, token = server
     told = {**environment, "HEMERA_TOKEN": token, "HEMERA_R": str(tmp_path / "hemera.so")}
-    script = str(CLIENTS / "r" / "test.R")
-    done = run(told, tmp_path, "Rscript", script, environment["HEMERA_PARAMETERS"], url, *MODELS)
+    asked = ["test.R", environment["HEMERA_PARAMETERS"], url, *MODELS, "above", "count"]
+    done = run(told, CLIENTS / "r", "Rscript", *asked)
     assert done.returncode == 0, done.stderr
-    judged(done.stdout, *MODELS.values())
+    judged(" ".join(done.stdout.split()[:12]), *MODELS.values())
+    judged_types(" ".join(done.stdout.split()[12:]))
 
 
 JNA = Path("/usr/share/java/jna.jar")
@@ -125,17 +136,14 @@ JNA = Path("/usr/share/java/jna.jar")
 def test_programs_in_rust_and_java(language, environment, folder, tmp_path):
     source = str(*(CLIENTS / language).iterdir())
     if shutil.which("rustc" if language == "rust" else "java") is None or not JNA.exists():
-        pytest.skip(
-            "there are no rustc, java and JNA on this machine (openjdk-17-jdk-headless and libjna-java)"
-        )
+        pytest.skip("there are no rustc, java and JNA here (openjdk-17-jdk-headless and libjna-java)")
     program = ["java", "-cp", str(JNA), f"-Djna.library.path={folder}", source]
     if language == "rust":
         program = [str(tmp_path / "client")]
         built = run(environment, tmp_path, "rustc", "-D", "warnings", "-L", str(folder), source)
         assert built.returncode == 0, built.stderr
     done, refused = (run(environment, tmp_path, *program, least) for least in ("128", "256"))
-    np.testing.assert_allclose(
-        np.array(done.stdout.split(), float), [1.5, -2, 3], atol=1e-6, err_msg=done.stderr
-    )
+    found = np.array(done.stdout.split(), float)
+    np.testing.assert_allclose(found, [1.5, -2, 3], atol=1e-6, err_msg=done.stderr)
     assert refused.returncode != 0
     assert "256 were asked for" in refused.stderr

@@ -89,7 +89,7 @@ func main() {
 	var told maps
 	fail(json.Unmarshal(ask("GET", model+"/maps", nil, ""), &told))
 	if len(told.Inputs) != 1 || len(told.Inputs[0].Ciphertexts) != 1 || told.Rows != nil || len(told.Outputs) != 1 ||
-		told.Outputs[0].Read != "values" {
+		readings[told.Outputs[0].Read] == nil {
 		log.Fatal("this program is for models of one array in one ciphertext, and one result; see docs/javascript.md")
 	}
 	input, output := told.Inputs[0], told.Outputs[0]
@@ -146,8 +146,16 @@ func main() {
 	fail(err)
 	for _, place := range words(output.Places) {
 		entry, width := int(place)/output.Width, len(found)/max(1, output.Batch)
-		fmt.Println(found[entry*width+int(place)%output.Width]*output.Factors[0] + output.Numbers[0])
+		value := found[entry*width+int(place)%output.Width]*output.Factors[0] + output.Numbers[0]
+		fmt.Println(readings[output.Read](value))
 	}
+}
+
+// What a decrypted value stands for, by the output's reading.
+var readings = map[string]func(float64) any{
+	"values":  func(x float64) any { return x },
+	"truth":   func(x float64) any { return x > 0.5 },
+	"integer": func(x float64) any { return int64(math.Round(x)) },
 }
 
 func max(a, b int) int {
