@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hemera import _core
-from hemera.parameters import MULTIPLICATION, SCHEMES, IntegerParameters, Multiplication, choose
+from hemera.integer_parameters import IntegerParameters
+from hemera.parameters import MULTIPLICATION, Multiplication, choose
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -21,14 +21,6 @@ class Parameters(IntegerParameters):
     scheme = "bfv"
     _core_for_circuit = _core.bfv_for_circuit
     _core_from_bits = _core.bfv_from_bits
-
-    @classmethod
-    def _found_for_bootstrapping(
-        cls, preset: str, plain_modulus: int, fields: Mapping[str, Any], openings: _core.Openings | None
-    ) -> _core.Parameters:
-        from hemera import _bootstrap_search  # few users need it
-
-        return _bootstrap_search.of_integers(SCHEMES[cls.scheme], preset, plain_modulus, fields, openings)
 
     @property
     def multiplication(self) -> Multiplication:

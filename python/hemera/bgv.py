@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from hemera import _core
-from hemera.parameters import SCHEMES, IntegerParameters
+from hemera.integer_parameters import IntegerParameters
 
 __all__ = ["Parameters"]
 
@@ -18,11 +15,3 @@ class Parameters(IntegerParameters):
     scheme = "bgv"
     _core_for_circuit = _core.bgv_for_circuit
     _core_from_bits = _core.bgv_from_bits
-
-    @classmethod
-    def _found_for_bootstrapping(
-        cls, preset: str, plain_modulus: int, fields: Mapping[str, Any], openings: _core.Openings | None
-    ) -> _core.Parameters:
-        from hemera import _bootstrap_search  # few users need it
-
-        return _bootstrap_search.of_integers(SCHEMES[cls.scheme], preset, plain_modulus, fields, openings)

@@ -7,7 +7,7 @@ import pytest
 
 import hemera as hm
 from hemera import circuits
-from hemera.circuits.composition import slopes_of
+from hemera.circuits.elementary import slopes_of
 from hemera.errors import RangeError
 
 from .conftest import CIRCUIT_SLOTS as SLOTS

@@ -5,26 +5,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hemera._core import KeyNeed
-from hemera.circuits.activations import (
-    abs,  # noqa: A004
-    divide,
-    leaky_relu,
-    relu,
-    silu,
-    softplus,
-)
 from hemera.circuits.bootstrap import Bootstrap
 from hemera.circuits.composition import function
 from hemera.circuits.elementary import (
+    abs,  # noqa: A004
     clip,
     compare,
+    divide,
     exp,
+    from_recipe,
     gelu,
     inverse,
+    leaky_relu,
     log,
     maximum,
+    relu,
     sigmoid,
     sign,
+    silu,
+    softplus,
     sqrt,
     tanh,
 )
@@ -32,14 +31,9 @@ from hemera.circuits.functions import Function, FunctionPlan, Polynomial, approx
 from hemera.circuits.grid import TransformGrid
 from hemera.circuits.integer_bootstrap import IntegerBootstrap
 from hemera.circuits.linear import LinearTransform
-from hemera.circuits.matrices import (
-    MatrixBatchProduct,
-    MatrixProduct,
-    MatrixVectorProduct,
-    PlainMatrixProduct,
-)
+from hemera.circuits.matrices import MatrixBatchProduct, MatrixProduct, MatrixVectorProduct
 from hemera.circuits.plans import Plan
-from hemera.circuits.recipes import from_recipe
+from hemera.circuits.rows import PlainMatrixProduct
 from hemera.circuits.selection import argmax, softmax
 from hemera.circuits.slots import InnerSum, Mask, Replication
 

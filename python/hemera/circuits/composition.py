@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera import _core
-from hemera.circuits.functions import Function, Interval, Polynomial
+from hemera.circuits.elementary import slopes_of
+from hemera.circuits.functions import Function, Interval
 from hemera.inputs.arguments import described, require_type
 from hemera.inputs.operators import Operators
 
@@ -20,27 +21,9 @@ _LARGEST_WHOLE = 1024.0
 # Points at which the range of a function is looked at, and how much wider than these values it may be.
 _POINTS = 4096
 _ROUNDING = 2**-20
-# Points for each degree at which the slope of a polynomial is taken.
-_OVERSAMPLING = 16
 
 Real = int | float | np.integer[Any] | np.floating[Any]
 _REAL = (int, float, np.integer, np.floating)
-
-
-class Composed(Function):
-    """A function that is written as a formula of its inputs: `hemera.circuits.function` makes one."""
-
-    def __init__(
-        self, native: _core.Function, name: str, formula: Callable[..., Any], slopes: Sequence[float]
-    ) -> None:
-        super().__init__(native, name)
-        self._formula = formula
-        self._slopes = tuple(slopes)
-
-    @property
-    def formula(self) -> Callable[..., Any]:
-        """The function that it was made of. It takes ciphertexts and values of programs, too, by steps."""
-        return self._formula
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -254,7 +237,7 @@ class Expression(Operators):
             for given, interval in zip(inputs, circuit.intervals, strict=True):
                 _require_inside(circuit.name, given.interval, interval)
         ranges = [given.interval for given in inputs]
-        own = slopes_of(circuit, ranges)
+        own = circuit._slopes if isinstance(circuit, Composed) else slopes_of(circuit, ranges)
         error, slopes = circuit.error, np.zeros_like(self.slopes)
         for slope, given in zip(own, inputs, strict=True):
             # An exact input makes no error, however steep a function is.
@@ -273,6 +256,22 @@ class Expression(Operators):
     def __repr__(self) -> str:
         low, high = self.interval
         return f"<a value from {low:g} to {high:g}>"
+
+
+class Composed(Function):
+    """A function that is written as a formula of its inputs: `hemera.circuits.function` makes one."""
+
+    def __init__(
+        self, native: _core.Function, name: str, formula: Callable[..., Any], slopes: Sequence[float]
+    ) -> None:
+        super().__init__(native, name)
+        self._formula = formula
+        self._slopes = tuple(slopes)
+
+    @property
+    def formula(self) -> Callable[..., Any]:
+        """The function that it was made of. It takes ciphertexts and values of programs, too, by steps."""
+        return self._formula
 
 
 def function(
@@ -366,80 +365,3 @@ def _range_of(function: Function, ranges: Sequence[Interval]) -> Interval:
     values = np.real(function._native.evaluate(np.ascontiguousarray(points[None], dtype=np.complex128))[0])
     margin = 2 * function.error + _ROUNDING * float(np.abs(values).max())
     return float(values.min()) - margin, float(values.max()) + margin
-
-
-def slopes_of(function: Function, ranges: Sequence[Interval]) -> tuple[float, ...]:
-    """How steep a function is by each of its inputs, at most; that of a sign is 0, outside of its gap.
-
-    Raises:
-        TypeError: for functions of which it is not known.
-    """
-    if isinstance(function, Composed):
-        return function._slopes
-    if isinstance(function, Polynomial):
-        return (_slope_of_polynomial(function, ranges[0]),)
-    if function.name in _SLOPES:
-        return _SLOPES[function.name]
-    if function.name in _SLOPES_OF_RECIPES and function.recipe is not None:
-        return _SLOPES_OF_RECIPES[function.name](function.recipe)
-    raise TypeError(f"{function.name} is no function of which others are composed")
-
-
-def _slopes_of_divide(recipe: Mapping[str, float]) -> tuple[float, ...]:
-    largest = max(abs(recipe["numerator_low"]), abs(recipe["numerator_high"]))
-    nearest = min(abs(recipe["denominator_low"]), abs(recipe["denominator_high"]))
-    return 1 / nearest, largest / nearest**2
-
-
-def _slopes_of_sqrt(recipe: Mapping[str, float]) -> tuple[float, ...]:
-    return (0.5 / math.sqrt(recipe["low"]) if recipe["low"] > 0 else math.inf,)
-
-
-_SLOPES: dict[str, tuple[float, ...]] = {
-    "sigmoid": (0.25,),
-    "tanh": (1.0,),
-    "gelu": (1.129,),
-    "silu": (1.0999,),
-    "softplus": (1.0,),
-    "relu": (1.0,),
-    "abs": (1.0,),
-    "clip": (1.0,),
-    "sign": (0.0,),
-    "compare": (0.0, 0.0),
-    "maximum": (1.0, 1.0),
-}
-_SLOPES_OF_RECIPES: dict[str, Callable[[Mapping[str, float]], tuple[float, ...]]] = {
-    "exp": lambda recipe: (math.exp(recipe["high"]),),
-    "log": lambda recipe: (1 / recipe["low"],),
-    "inverse": lambda recipe: (1 / min(abs(recipe["low"]), abs(recipe["high"])) ** 2,),
-    "sqrt": _slopes_of_sqrt,
-    "leaky_relu": lambda recipe: (max(1.0, abs(recipe["slope"])),),
-    "divide": _slopes_of_divide,
-}
-
-
-def _slope_of_polynomial(function: Polynomial, given: Interval) -> float:
-    """The largest magnitude of the derivative on a range: a polynomial of degree n that is at most 1 at m > n
-    Chebyshev nodes is at most 1 / cos(pi n / 2 m) between them (H. Ehlich, K. Zeller, 1964)."""
-    coefficients = np.asarray(function.coefficients)
-    if coefficients.ndim != 1:
-        rows = np.moveaxis(coefficients, 0, -1).reshape(-1, coefficients.shape[0])
-        coefficients = np.abs(rows).max(axis=0)  # of slots
-        if function.basis == "power":
-            largest = max(abs(end) for end in given)
-            return float(sum(k * c * largest ** (k - 1) for k, c in enumerate(coefficients) if k))
-        low, high = function.interval
-        return float(sum(k * k * c for k, c in enumerate(coefficients)) * 2 / (high - low))
-    degree = max(len(coefficients) - 1, 1)
-    count = _OVERSAMPLING * (degree + 1)
-    nodes = np.cos(np.pi * (np.arange(count) + 0.5) / count)
-    points = (given[0] + given[1]) / 2 + nodes * (given[1] - given[0]) / 2
-    if function.basis == "power":
-        power = np.polynomial.polynomial  # imported at its first use: few users need it
-        values = power.polyval(points, power.polyder(coefficients))
-    else:
-        low, high = function.interval
-        t = (2 * points - low - high) / (high - low)
-        chebyshev = np.polynomial.chebyshev
-        values = chebyshev.chebval(t, chebyshev.chebder(coefficients)) * 2 / (high - low)
-    return float(np.abs(values).max() / math.cos(math.pi * degree / (2 * count)))

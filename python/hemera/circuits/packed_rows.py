@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hemera import _core
-from hemera.circuits.matrices import Matrix, RowsProduct, real_matrix
+from hemera.circuits.matrices import Matrix
 from hemera.circuits.needs import size_text
+from hemera.circuits.rows import RowsProduct, real_matrix
 from hemera.inputs.plain import plain_array
 from hemera.parameters import require_naturals
 

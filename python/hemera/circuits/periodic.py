@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hemera import _core
-from hemera.circuits.matrices import Matrix, RowsProduct, complex_matrix
+from hemera.circuits.matrices import Matrix
+from hemera.circuits.rows import RowsProduct, complex_matrix
 from hemera.inputs.plain import plain_array
 from hemera.parameters import require_naturals
 

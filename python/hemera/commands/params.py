@@ -12,7 +12,8 @@ from rich.text import Text
 
 import hemera
 from hemera import _options
-from hemera.parameters import IntegerParameters, Parameters, max_log_modulus
+from hemera.integer_parameters import IntegerParameters
+from hemera.parameters import Parameters, max_log_modulus
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -23,10 +23,11 @@ from hemera.compiler.parameter_search import Chosen
 from hemera.compiler.passes import ARRAYS, LEVELS, SLOTS, OnArrays, OnSlots, readings_of, traced
 from hemera.compiler.specs import ArraySpec, require_fitting, spec_of
 from hemera.errors import MismatchError, NoiseError, ParameterError, SecurityError
+from hemera.integer_parameters import IntegerParameters
 from hemera.objects.context import Context
 from hemera.package.dry_run import noise_of_a_run
 from hemera.package.package import Package
-from hemera.parameters import IntegerParameters, Parameters
+from hemera.parameters import Parameters
 from hemera.program.values import SchemeName
 
 _SCHEMES: dict[SchemeName, type[IntegerParameters]] = {"bfv": bfv.Parameters, "bgv": bgv.Parameters}

@@ -38,7 +38,8 @@ from hemera.compiler.samples import in_parts, interleaved
 from hemera.compiler.scaling import Scaled, scaled
 from hemera.compiler.specs import ArraySpec
 from hemera.inputs.arguments import require_different
-from hemera.parameters import IntegerParameters, Parameters
+from hemera.integer_parameters import IntegerParameters
+from hemera.parameters import Parameters
 from hemera.program.values import SchemeName
 
 _R = TypeVar("_R", bound=Recorder)

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera.errors import MismatchError, ParameterError
+from hemera.integer_parameters import IntegerParameters
 from hemera.package.package import Package
 from hemera.package.specs import CLASSES
-from hemera.parameters import IntegerParameters
 from hemera.program.values import Array
 
 Floats = NDArray[np.float64]

@@ -16,8 +16,9 @@ from hemera.circuits.needs import KeyNeeds
 from hemera.inputs.arguments import Progress, described, in_own_words, require_type
 from hemera.inputs.device import DeviceArray
 from hemera.objects.ciphertext import Ciphertext, Plaintext
-from hemera.objects.codec import Codec, make_codec, require_level
+from hemera.objects.codec import Codec, require_level
 from hemera.objects.keys import Keys, SecretKey, SwitchingKey, all_steps, rotations_for_sum
+from hemera.objects.scheme_codecs import make_codec
 from hemera.parameters import Parameters, require_naturals
 
 if TYPE_CHECKING:

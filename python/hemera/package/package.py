@@ -20,6 +20,7 @@ from hemera.circuits.needs import size_text
 from hemera.errors import FormatError, HemeraWarning, MismatchError, MissingKeyError, ParameterError
 from hemera.inputs.arguments import Progress
 from hemera.inputs.source import write_bytes
+from hemera.integer_parameters import IntegerParameters
 from hemera.objects.context import Context
 from hemera.objects.cost import Cost
 from hemera.objects.evaluator import Evaluator
@@ -30,7 +31,7 @@ from hemera.package.encodings import Encoding
 from hemera.package.interface import Interface
 from hemera.package.prepared import PreparedModel, rules_for
 from hemera.package.specs import InputSpec, OutputSpec
-from hemera.parameters import IntegerParameters, Parameters, require_naturals
+from hemera.parameters import Parameters, require_naturals
 from hemera.program.expected_noise import ExpectedNoise
 from hemera.program.keys import AskedKeys
 from hemera.program.operations import integer_keys

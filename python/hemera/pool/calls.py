@@ -166,6 +166,11 @@ class Call:
         self.cut = self._cut()
 
     @property
+    def team(self) -> Team:
+        """The members."""
+        return self._team
+
+    @property
     def shape(self) -> tuple[int, ...]:
         """The shape to which the batches of all operands broadcast."""
         return self._shape

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hemera import _core
-from hemera.circuits.matrices import EncryptedProduct, MatrixVectorProduct, RowsProduct
+from hemera.circuits.matrices import EncryptedProduct, MatrixVectorProduct
+from hemera.circuits.rows import RowsProduct
 from hemera.inputs.arguments import require_type
 from hemera.inputs.source import Source
 from hemera.objects.arithmetic import require_room
@@ -23,46 +24,8 @@ from hemera.objects.operands import batch_axis
 from hemera.objects.stored import Stored
 from hemera.pool.calls import Call, parts_of, require_member
 from hemera.pool.members import Team
-from hemera.pool.parts import Part, PoolCiphertext, PoolPlaintext, Span, elements, moved, parts_in
-
-
-def joined(call: Call, spans: Sequence[Span], results: Sequence[Any], evaluator: PoolEvaluator) -> Any:
-    """The results of a call's parts as one.
-
-    Raises:
-        TypeError: if they are no ciphertexts, plaintexts, arrays, or lists or tuples of these.
-    """
-    first = results[0]
-    if isinstance(first, (list, tuple)):
-        each = [joined(call, spans, parts, evaluator) for parts in zip(*results, strict=True)]
-        return tuple(each) if isinstance(first, tuple) else each
-    if isinstance(first, np.ndarray):
-        return call.joined(results)
-    if not isinstance(first, (Ciphertext, Plaintext)):
-        raise TypeError(
-            "a function on a pool's members returns ciphertexts, plaintexts, arrays, or lists of these, not "
-            f"{type(first).__name__}"
-        )
-    parts = [Part(span.member, value) for span, value in zip(spans, results, strict=True)]
-    if isinstance(first, Plaintext):
-        return PoolPlaintext(parts, evaluator.context, evaluator._team)
-    axis = len(first.shape) - len(call.shape)
-    if axis > 0 and call.shape and isinstance(first, Ciphertext) and first.shape[axis] == len_of(spans[0]):
-        return _with_first_axis(parts, evaluator)
-    return PoolCiphertext(parts, evaluator)
-
-
-def len_of(span: Span) -> int:
-    return span.end - span.begin
-
-
-def _with_first_axis(parts: Sequence[Part], evaluator: PoolEvaluator) -> Ciphertext:
-    """Results with a new first axis, before the one that is cut."""
-    turned = []
-    for member, value in parts:
-        turned.append(Part(member, elements(value, places_in(value).swapaxes(0, 1))))
-    whole = PoolCiphertext(turned, evaluator)
-    return elements(whole, places_in(whole).swapaxes(0, 1))
+from hemera.pool.parts import Part, PoolCiphertext, Span, elements, moved, parts_in
+from hemera.pool.results import as_rows, joined
 
 
 class PoolEvaluator(Evaluator):
@@ -347,46 +310,14 @@ class PoolEvaluator(Evaluator):
         self._evaluators[0]._concatenated([moved(value, self._team.contexts[0]) for value in first])
 
 
-def as_rows(values: Any) -> Any:
-    """Values that can be cut: an array where there is one, else what was given, for one member."""
-    if not isinstance(values, (list, tuple)):
-        return values
-    try:
-        return np.asarray(values)
-    except ValueError:
-        return values  # the encoder reports the error
-
-
 _WITH_ARRAYS = frozenset(("add", "subtract", "multiply", "divide", "dot", "encrypt"))
 """Operations whose arrays are values of slots. Arrays of the others are matrices and coefficients."""
 
 _OF_PARTS = (
-    "add",
-    "subtract",
-    "multiply",
-    "divide",
-    "add_many",
-    "multiply_many",
-    "matmul",
-    "negate",
-    "square",
-    "power",
-    "relinearize",
-    "rescale",
-    "mod_switch",
-    "at_level",
-    "declare",
-    "shrink",
-    "rotate",
-    "rotate_many",
-    "conjugate",
-    "swap_rows",
-    "with_slots",
-    "bootstrap",
-    "transform",
-    "transform_all",
-    "apply",
-    "polyval",
+    *("add", "subtract", "multiply", "divide", "add_many", "multiply_many", "matmul", "negate"),
+    *("square", "power", "relinearize", "rescale", "mod_switch", "at_level", "declare", "shrink"),
+    *("rotate", "rotate_many", "conjugate", "swap_rows", "with_slots", "bootstrap", "transform"),
+    *("transform_all", "apply", "polyval"),
 )
 """The operations whose result of a batch is that of its parts."""
 

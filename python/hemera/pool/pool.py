@@ -28,9 +28,10 @@ from hemera.parameters import Parameters
 from hemera.pool.calls import Call, parts_of, replicated, require_member
 from hemera.pool.circuits import PoolCircuit, PoolGrid, SharedPlan, circuit_over
 from hemera.pool.cuts import LinkTimes
-from hemera.pool.evaluator import PoolEvaluator, as_rows, joined
+from hemera.pool.evaluator import PoolEvaluator
 from hemera.pool.members import Place, Team, places_of
 from hemera.pool.parts import PoolCiphertext, PoolPlaintext, parts_in, whole_on
+from hemera.pool.results import as_rows, joined
 
 T = TypeVar("T")
 BelongingT = TypeVar("BelongingT", bound=Belonging[Any])

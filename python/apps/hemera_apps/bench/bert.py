@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import argparse
 import functools
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
 
-from rich.console import Console
-
 import hemera as hm
-from hemera import _machine, _options
+from hemera import _options
 from hemera.errors import NoiseError, ParameterError
 from hemera_apps.bench.bert_network import NetworkRun
+from hemera_apps.bench.report import Report
 from hemera_apps.transformer.clear import Shape, Trace, clear_block, random_inputs
 from hemera_apps.transformer.network.config import NetworkConfig
 from hemera_apps.transformer.planned import approximate_block, least_bits, require_in_ranges
@@ -136,17 +136,15 @@ def _run_network(
     return found | measured.measured(options.device, options.threads, options.runs, say)
 
 
-def _sayer(stderr: bool) -> Callable[[str], None]:
-    return functools.partial(Console(stderr=stderr).print, highlight=False, markup=False, soft_wrap=True)
-
-
 def run(options: argparse.Namespace) -> int:
     """Prepare, run, compare, and write what is asked for."""
-    say = _sayer(options.json == "-")
+    report = Report(options)
+    say = report.say
     began = time.perf_counter()
     settings = _settings(options)
     if options.blocks is not None:
-        _write(options, _run_network(options, settings, say))
+        report.rows.append(_run_network(options, settings, say))
+        report.write({"device": options.device})
         return 0
     if options.wide:
         raise ParameterError("--wide is of a network: give --blocks")
@@ -180,14 +178,9 @@ def run(options: argparse.Namespace) -> int:
         }
     else:
         found |= _measured(options, prepared, cost, say)
-    _write(options, found)
+    report.rows.append(found)
+    report.write({"device": options.device})
     return 0
-
-
-def _write(options: argparse.Namespace, row: dict[str, Any]) -> None:
-    if options.json is not None:
-        machine = _machine.describe(options.threads)
-        _options.write_json(options.json, {"machine": machine, "device": options.device, "rows": [row]})
 
 
 def _measured(
@@ -219,7 +212,8 @@ def _measured(
         "runs": [],
     }
     key = secret_key if options.check_stages else None
-    stages = Stages(evaluator, _sayer(True), prepared.layout, trace, key)  # of long runs: progress
+    progress = functools.partial(print, file=sys.stderr, flush=True)  # of long runs
+    stages = Stages(evaluator, progress, prepared.layout, trace, key)
     block = prepared.block(stages)
     began = time.perf_counter()
     encrypted = prepared.encrypt(x, evaluator, block.levels.fresh)

@@ -11,15 +11,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
 
 import hemera as hm
-from hemera import _machine, _options
+from hemera import _options
 from hemera.circuits import IntegerBootstrap
 from hemera.errors import NoiseError, OutOfMemoryError, ParameterError
+from hemera_apps.bench.report import Report, Row
 from hemera_apps.bench.timing import timed
 
-Row = dict[str, Any]
 Numbers = NDArray[np.integer[Any]]
 _PARAMETERS = {"bfv": hm.bfv.Parameters, "bgv": hm.bgv.Parameters}
 _REFRESHED = (("bfv", 65537), ("bgv", 65537), ("bfv", 2**32))
@@ -106,17 +105,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Measure, and write what is asked for."""
-    console = Console(stderr=options.json == "-")
-    rows: list[Row] = []
+    report = Report(options)
     for name in options.only:
         for row in GROUPS[name](options):
-            line = ", ".join(f"{field} {value}" for field, value in row.items())
-            console.print(line, highlight=False, markup=False)
             peak = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-            rows.append({**row, "process_peak_bytes": peak})
-    if options.json is not None:
-        machine = _machine.describe(options.threads)
-        _options.write_json(options.json, {"machine": machine, "device": options.device, "rows": rows})
+            report.add(row, process_peak_bytes=peak)
+    report.write({"device": options.device})
     return 0
 
 

@@ -11,14 +11,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
 
 import hemera as hm
-from hemera import _machine, _options
+from hemera import _options
 from hemera.errors import NoiseError
+from hemera_apps.bench.report import Report, Row
 from hemera_apps.bench.timing import timed
 
-Row = dict[str, Any]
 _DEVIATIONS = 10
 """Results must be within this multiple of the mean expected error."""
 
@@ -78,15 +77,11 @@ def _shape(text: str) -> tuple[int, ...]:
 
 def run(options: argparse.Namespace) -> int:
     """Measure, and write what is asked for."""
-    console = Console(stderr=options.json == "-")
-    rows: list[Row] = []
+    report = Report(options)
     for name in options.only:
         for row in GROUPS[name](options):
-            console.print(", ".join(f"{field} {value}" for field, value in row.items()), highlight=False)
-            rows.append(row)
-    if options.json is not None:
-        machine = _machine.describe(options.threads)
-        _options.write_json(options.json, {"machine": machine, "device": options.device, "rows": rows})
+            report.add(row)
+    report.write({"device": options.device})
     return 0
 
 

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import functools
 import resource
 import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 
 import hemera as hm
-from hemera import _machine, _options
+from hemera import _options
 from hemera.compiler import Compiled
+from hemera_apps.bench.report import Report
 from hemera_apps.bench.timing import median_seconds_in
 from hemera_apps.networks import ACTIVATIONS, Network, lola, resnet
 
@@ -47,8 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Compile, measure, compare, and write what is asked for."""
-    console = Console(stderr=options.json == "-")
-    say = functools.partial(console.print, highlight=False, markup=False)
+    report = Report(options)
     function, shape = _network(options)
     rng = np.random.default_rng(3)
     images = rng.uniform(-1, 1, (_SAMPLES, *shape))
@@ -64,10 +62,10 @@ def run(options: argparse.Namespace) -> int:
         "compile_peak_bytes": 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
         **_described(plan),
     }
-    say(f"compiled in {found['compile_seconds']} s: {plan!r}, {found['bootstraps']} bootstraps")
-    found |= _measured(plan, function, images[: options.images], options, say)
-    if options.json is not None:
-        _options.write_json(options.json, {"made": _machine.describe(options.threads), "rows": [found]})
+    report.say(f"compiled in {found['compile_seconds']} s: {plan!r}, {found['bootstraps']} bootstraps")
+    found |= _measured(plan, function, images[: options.images], options, report.say)
+    report.rows.append(found)
+    report.write({}, "made")
     return 0
 
 

@@ -12,10 +12,8 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from rich.console import Console
 from rich.table import Table
 
 import hemera
@@ -25,8 +23,8 @@ from hemera_apps.bench.official_bert import Bert
 from hemera_apps.bench.official_images import Images
 from hemera_apps.bench.official_transciphering import Transciphering
 from hemera_apps.bench.official_workloads import Digits, Products, Search, Workload
+from hemera_apps.bench.report import Report, Row
 
-Row = dict[str, Any]
 _ENTRIES = Path(__file__).parents[4] / "bench" / "official"
 _WORKLOADS: dict[str, type[Workload]] = {
     "products": Products,
@@ -82,19 +80,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the stages, check the results, and write what is asked for."""
-    console = Console(stderr=options.json == "-")
+    report = Report(options)
     _compile(Path(hemera.__file__).parent)
-    rows = []
     for name in options.only:
         workload = _made(name, options)
         for row in _rows_of(workload, options):
-            console.print(", ".join(f"{field} {value}" for field, value in row.items()), highlight=False)
-            rows.append(row)
-    console.print(_table(rows))
-    if options.json is not None:
-        machine = _machine.describe(options.threads)
-        gpus = _machine.gpus()
-        _options.write_json(options.json, {"machine": machine, "gpus": gpus, "rows": rows})
+            report.add(row)
+    report.console.print(_table(report.rows))
+    report.write({"gpus": _machine.gpus()})
     return 0
 
 

@@ -8,13 +8,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 
 import hemera as hm
-from hemera import _machine, _options
+from hemera import _options
 from hemera.arrays import conv
 from hemera.compiler import Compiled
 from hemera.times.table import DeviceTimes, device_name
+from hemera_apps.bench.report import Report
 from hemera_apps.bench.timing import median_seconds_in
 from hemera_apps.networks import lola
 
@@ -32,20 +32,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Compile, measure, and write what is asked for."""
-    console = Console(stderr=options.json == "-")
-    say = functools.partial(console.print, highlight=False, markup=False)
-    rows: list[dict[str, Any]] = []
+    report = Report(options)
     for name in options.only:
         row = {"program": name, **_row(*PROGRAMS[name](), options)}
-        rows.append(row)
-        say(
+        report.rows.append(row)
+        report.say(
             f"{name}: {1e3 * row['seconds']:.2f} ms, estimated {1e3 * row['expected_seconds']:.2f} ms; "
             f"{row['bits']} bits, expected {row['expected_bits']}; bytes of keys and weights: "
             f"{row['key_bytes']}, {row['plaintext_bytes']}, planned {row['expected_key_bytes']}, "
             f"{row['expected_plaintext_bytes']}"
         )
-    if options.json is not None:
-        _options.write_json(options.json, {"made": _machine.describe(options.threads), "rows": rows})
+    report.write({}, "made")
     return 0
 
 

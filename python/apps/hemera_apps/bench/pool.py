@@ -14,10 +14,9 @@ from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
 
 import hemera
-from hemera import _core, _machine, _options
+from hemera import _core, _options
 from hemera.circuits import Bootstrap, LinearTransform
 from hemera.ckks import Parameters
 from hemera.errors import DeviceError, NoiseError, ParameterError
@@ -27,9 +26,9 @@ from hemera.pool.evaluator import PoolEvaluator
 from hemera.pool.pool import Pool
 from hemera.serving import Package
 from hemera.times import DeviceTimes
+from hemera_apps.bench.report import Report, Row
 from hemera_apps.networks import lola
 
-Row = dict[str, Any]
 _IN_MAP = 16
 """Products in one call of a function on members."""
 _CALLS = 4
@@ -72,18 +71,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Measure, and write what is asked for."""
-    console = Console(stderr=options.json == "-")
+    report = Report(options)
     if min([*options.batches, *options.in_flight], default=0) < 1:
         raise ParameterError("--batches and --in-flight are numbers of at least 1")
-    rows: list[Row] = []
     if options.predict is not None:
         for row in _predictions(options):
-            console.print(
-                ", ".join(f"{name} {value}" for name, value in row.items()), highlight=False, markup=False
-            )
-            rows.append(row)
+            report.add(row)
         if options.json is not None:
-            _options.write_json(options.json, {"predicted": options.predict, "rows": rows})
+            _options.write_json(options.json, {"predicted": options.predict, "rows": report.rows})
         return 0
     devices = _devices(options)
     for name in options.only:
@@ -93,13 +88,8 @@ def run(options: argparse.Namespace) -> int:
                 key = tuple(row.get(field) for field in ("measurement", "batch", "in_flight"))
                 alone.setdefault(key, row["per_second"])  # of one member, which comes first
                 row["scaling"] = round(row["per_second"] / alone[key], 3)
-            console.print(
-                ", ".join(f"{name} {value}" for name, value in row.items()), highlight=False, markup=False
-            )
-            rows.append(row)
-    if options.json is not None:
-        machine = _machine.describe(options.threads)
-        _options.write_json(options.json, {"machine": machine, "devices": devices, "rows": rows})
+            report.add(row)
+    report.write({"devices": devices})
     return 0
 
 
