@@ -19,6 +19,7 @@ from hemera.arrays.recorded import (
     as_operand,
     at_node,
     axes_of,
+    bounds_of,
     broadcast,
     facts_of,
     joined_shape,
@@ -53,7 +54,12 @@ def variance(x: A, axis: Axis = None, *, ddof: float = 0, keepdims: bool = False
     if not count > ddof:
         raise ParameterError(f"the variance of {count} values with ddof={ddof}")
     apart = as_numbers(x) - mean(x, axis, keepdims=True)
-    return of_kind(_summed(apart.square(), axis, keepdims, 1 / (count - ddof)), "f")
+    found = of_kind(_summed(apart.square(), axis, keepdims, 1 / (count - ddof)), "f")
+    # It is largest where half of the values are at each end (T. Popoviciu, 1935).
+    low, high = bounds_of(x, certain=True)
+    most = (count // 2) * ((count + 1) // 2) / count * float(high.max() - low.min()) ** 2
+    recorder_of(x).narrow(number_of(found), -math.inf, most / (count - ddof))
+    return found
 
 
 def _count(x: A, axis: Axis) -> int:

@@ -19,6 +19,7 @@ from hemera.arrays.recorded import (
     as_numbers,
     axes_of,
     joined_shape,
+    number_of,
     of_kind,
     operands_of,
     promoted,
@@ -183,7 +184,9 @@ def _of_encrypted(
     def spread(x: Recorded, labels: str) -> Recorded:
         return rearranged(x, lambda y: np.broadcast_to(y[tuple(map(index.__getitem__, labels))], grid))
 
-    found = spread(a, own) * spread(b, other)
+    left = spread(a, own)
+    is_square = number_of(a) == number_of(b) and own == other
+    found = left * (left if is_square else spread(b, other))
     return total(found, tuple(range(len(dropped)))) if dropped else found
 
 

@@ -16,6 +16,7 @@ from hemera.arrays.arithmetic import both, either
 from hemera.arrays.comparisons import stepped
 from hemera.arrays.facts import common_step
 from hemera.arrays.look_ups import tabulated
+from hemera.arrays.near_zero import NearZeroError, kept_from_zero, near_zero, places_of
 from hemera.arrays.operations import FORMULAS, Apply, Formula
 from hemera.arrays.recorded import (
     A,
@@ -36,7 +37,7 @@ from hemera.arrays.recorded import (
 )
 from hemera.arrays.recorder import GRID, user_line
 from hemera.circuits import Function
-from hemera.errors import ParameterError, RangeError
+from hemera.errors import ParameterError
 from hemera.inputs.plain import plain_array, stepping_array
 
 _NAMES = {"reciprocal": "inverse"}
@@ -50,20 +51,20 @@ _NEARLY = 2.0**-7
 def named(x: A, name: str) -> A:
     """A function of `hemera.circuits` on the range of the values, with the program's precision."""
     recorder_of(x).approximates(name)
+    x = kept_from_zero(x, name)
     clear, make = FORMULAS[name], getattr(circuits, _NAMES.get(name, name))
     size = np.abs if name == "gelu" else clear
     low, high = x.range
-    refusal: ParameterError | RangeError | None = None
+    refusal: ParameterError | NearZeroError | None = None
     if name in ("log", "sqrt") and (low < 0 or (low == 0 and name == "log")):
-        refusal = RangeError(
+        refusal = NearZeroError(
             f"{name} of values from {low:g} on ({user_line()}): give the inputs a narrower range (range=, or "
             f"calibrate=), or add a number before, as in np.{name}(x + {0.01 - low:g})"
         )
     elif name == "reciprocal" and low <= 0 <= high:
-        refusal = RangeError(
+        refusal = NearZeroError(
             f"1 / x of values from {low:g} to {high:g} ({user_line()}): the range has 0 in it. Give the "
-            "inputs a narrower range (range=, or calibrate=), or keep the divisor from 0 by a number: "
-            "1 / (x + 0.01) of x that is not negative, z-scores and cosines by 1 / np.sqrt(x.var() + 0.01)"
+            "inputs a narrower range or samples (range=, calibrate=), or keep the divisor from 0 by a number"
         )
     else:
         ends = recorder_of(x).interval(number_of(x))
@@ -75,11 +76,13 @@ def named(x: A, name: str) -> A:
             function = recorder_of(x).made(make.__name__, *ends, lambda: make(ends, bits=bits))
             return x.apply(function, formula=clear)
         except ParameterError as error:
-            refusal = error
+            refusal = near_zero(error, x, name)
     one = recorder_of(x).composed(clear, name, number_of(x))
     if one is None and isinstance(refusal, ParameterError):
         one = recorder_of(x).unmade(clear, name, number_of(x), refusal)
     if one is None:
+        if isinstance(refusal, NearZeroError):
+            refusal.places = places_of(x, name)
         raise refusal
     return at_node(x, one)
 
@@ -111,7 +114,7 @@ def by_number(function: np.ufunc, x: A, divisor: Any) -> A:
             float64 has not.
         ZeroDivisionError: for 0.
     """
-    number = _number(divisor)
+    number = number_in(divisor)
     if number is None or not math.isfinite(number) or (recorder_of(x).is_exact and not number.is_integer()):
         raise TypeError("encrypted numbers are divided by one plain number, in exact programs by a whole one")
     stepping_array(divisor, f"np.{function.__name__}")
@@ -122,51 +125,7 @@ def by_number(function: np.ufunc, x: A, divisor: Any) -> A:
     return stepped(x, lambda values: function(values, number), step, kind)
 
 
-def power(x: A, exponent: Any) -> A:
-    """x to integers, 0.5 and -0.5.
-
-    Raises:
-        TypeError: for other exponents, and arrays of them.
-    """
-    number = _number(exponent)
-    if number is not None and number.is_integer():
-        whole = int(number)
-        if whole < 0:
-            found = reciprocal(x.power(-whole))  # which exact programs refuse
-            _refuse_negative_powers(x, exponent)
-            return found
-        return of_kind(x.power(whole), promoted(1, x, exponent))
-    if number in (0.5, -0.5):
-        root = named(x, "sqrt")
-        return root if number == 0.5 else reciprocal(root)
-    raise TypeError(
-        "an encrypted array is raised to an integer, 0.5 or -0.5; of positive values (y * x.log()).exp() is "
-        "x ** y"
-    )
-
-
-def raised(base: Any, x: A) -> A:
-    """A positive plain number to the power x."""
-    number = _number(base)
-    if number is None or not 0 < number < math.inf:
-        raise TypeError("one positive plain number is raised to an encrypted array, by exp(x * log(number))")
-    recorder_of(x).approximates(f"{number:g} ** x")
-    kind = promoted(1, base, x)
-    if x.range[0] <= -0.5:
-        _refuse_negative_powers(base, x)
-    return of_kind(named(x * math.log(number), "exp"), kind)
-
-
-def _refuse_negative_powers(x: Any, exponent: Any) -> None:
-    """TypeError for whole numbers, of which NumPy has none."""
-    if "f" not in (kind_of(x), kind_of(exponent)):
-        raise TypeError(
-            "whole numbers to powers that are whole and can be negative are an error in NumPy: "
-            "x.astype(float) ** -1 has real ones"
-        )
-
-
-def _number(value: Any) -> float | None:
+def number_in(value: Any) -> float | None:
     """A single plain number, or None."""
     try:
         return float(plain_array(operator.index(value), "a plain number", np.float64))
@@ -351,7 +310,7 @@ def _range_of(end: Any) -> tuple[float, float]:
 
 def _clipped(x: A, low: Any, high: Any) -> A:
     least, most = x.range
-    ends = [_number(end) for end in (low, high)]
+    ends = [number_in(end) for end in (low, high)]
     if ends[0] is not None and ends[1] is not None:
         if ends[0] > ends[1]:
             raise ParameterError(f"clip from {ends[0]:g} to {ends[1]:g}: the ends are the wrong way round")

@@ -195,6 +195,20 @@ class Watch:
     """The line of the function."""
 
 
+@dataclass(frozen=True, eq=False)
+class Extreme:
+    """A node whose elements are the largest or the smallest ones of another node, but for errors."""
+
+    of: int
+    """The other node."""
+    sign: int
+    """1: of the largest, -1: of the smallest."""
+    places: NDArray[np.int64]
+    """For each element of the other node the number of the one here."""
+    slack: float
+    """The most by which an element of the other node is beyond."""
+
+
 @dataclass(eq=False)
 class Facts:
     """Facts of the elements of a node."""
@@ -216,3 +230,5 @@ class Facts:
     """The watch on the arguments of functions, if its values may leave their intervals."""
     jump: tuple[int, float] | None = None
     """For a mask of real numbers, which nothing computes: the node that it is of, and where that jumps."""
+    extreme: Extreme | None = None
+    """What these are the largest or smallest ones of."""

@@ -134,6 +134,29 @@ def jumps_of(recorder: Recorder, numbers: Sequence[int], root: int) -> Values | 
     return np.unique(np.clip(found, low, high))
 
 
+_BENT = ("abs", "leaky_relu", "maximum", "relu")
+"""Functions that bend where their operand, or the difference of their operands, is 0."""
+
+
+def bends_of(recorder: Recorder, numbers: Sequence[int], root: int) -> Values:
+    """Where nodes, as functions of another one, may bend by rectifiers, maxima and magnitudes."""
+    low, high = recorder.range(root)
+    found: list[float] = []
+    for at in recorder.program.needed(numbers):
+        node = recorder.program.nodes[at]
+        if not isinstance(node.operation, Apply) or node.operation.function.name not in _BENT:
+            continue
+        parts = [meaning_of(recorder, each) for each in node.operands]
+        if {of for of, _ in parts} == {root}:
+            (_, first), *others = parts
+            found += _crossings(_difference(first, *[each for _, each in others]), low, high, 0.0)
+    return np.array(found)
+
+
+def _difference(first: Formula, *others: Formula) -> Formula:
+    return lambda x: first(x) - sum(each(x) for each in others)
+
+
 def _crossings(function: Formula, low: float, high: float, value: float) -> list[float]:
     """Where a function crosses a number, between two points of a grid."""
     grid = np.linspace(low, high, 4 * _CELLS + 1)

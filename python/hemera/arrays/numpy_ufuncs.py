@@ -9,7 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from hemera.arrays import arithmetic, comparisons, contraction, elementwise, functions, running, statistics
+from hemera.arrays import (
+    arithmetic,
+    comparisons,
+    contraction,
+    elementwise,
+    functions,
+    powers,
+    running,
+    statistics,
+)
 from hemera.arrays.recorded import Recorded, as_numbers, kind_of, of_kind, recorder_of
 from hemera.inputs.arguments import did_you_mean
 
@@ -125,6 +134,7 @@ def _reciprocal(x: Any) -> Any:
 UFUNCS: dict[np.ufunc, Function] = {
     np.absolute: elementwise.absolute,
     np.add: arithmetic.plus,
+    np.arctan2: powers.arctan2,
     np.bitwise_and: arithmetic.bitwise(arithmetic.both),
     np.bitwise_or: arithmetic.bitwise(arithmetic.either),
     np.bitwise_xor: arithmetic.bitwise(arithmetic.one_of),
@@ -135,7 +145,7 @@ UFUNCS: dict[np.ufunc, Function] = {
     np.equal: comparisons.equal,
     np.exp: _named("exp"),
     np.fabs: lambda x: of_kind(elementwise.absolute(x), "f"),
-    np.float_power: lambda x, y: of_kind(elementwise.power(x, y), "f"),
+    np.float_power: lambda x, y: of_kind(powers.power(x, y), "f"),
     np.floor_divide: functools.partial(elementwise.by_number, np.floor_divide),
     np.greater: comparisons.exceeds,
     np.greater_equal: comparisons.reaches,
@@ -162,7 +172,7 @@ UFUNCS: dict[np.ufunc, Function] = {
     np.negative: arithmetic.negative,
     np.not_equal: comparisons.differs,
     np.positive: arithmetic.positive,
-    np.power: elementwise.power,
+    np.power: powers.power,
     np.reciprocal: _reciprocal,
     np.remainder: functools.partial(elementwise.by_number, np.remainder),
     np.sign: comparisons.sign,
@@ -176,10 +186,11 @@ UFUNCS: dict[np.ufunc, Function] = {
 """NumPy's functions of single elements, of an encrypted array and another operand."""
 
 REFLECTED: dict[np.ufunc, Function] = {
+    np.arctan2: lambda x, y: powers.arctan2(y, x),
     np.divide: lambda x, other: arithmetic.times(elementwise.reciprocal(x), other),
-    np.float_power: lambda x, base: of_kind(elementwise.raised(base, x), "f"),
+    np.float_power: lambda x, base: of_kind(powers.raised(base, x), "f"),
     np.matmul: lambda x, other: contraction.matmul(other, x),
-    np.power: lambda x, base: elementwise.raised(base, x),
+    np.power: lambda x, base: powers.raised(base, x),
     np.subtract: lambda x, other: arithmetic.plus(x, other, 1, -1),
 }
 """The same with a plain operand at the left, but for functions that commute."""

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from hemera.arrays import comparisons
-from hemera.arrays.chains import FusingRecorder
+from hemera.arrays.chains import FusingRecorder, one_polynomial
 from hemera.arrays.elementwise import approximated, larger, smaller
-from hemera.arrays.lines import Lines, beside, jumps_of, lines_of, meaning_of
+from hemera.arrays.lines import Lines, bends_of, beside, jumps_of, lines_of, meaning_of
 from hemera.arrays.recorded import (
     A,
     as_numbers,
@@ -26,6 +26,12 @@ from hemera.inputs.plain import plain_array
 _MEET = 2.0**-20
 """How far pieces are apart where they meet, at most, in parts of the larger one."""
 _GRID = 65
+_BESIDE = 2.0**-22
+"""The part of a range at which slopes are taken beside a jump."""
+_SLOPE = np.array([-2.5, 4.0, -1.5])
+"""Weights of values at one, two and three steps for the slope at 0, right for parabolas."""
+_BEND = 2.0**-16
+"""Changes of slopes, in parts of the largest value over the range, that no polynomial is near to."""
 
 
 def chosen(mask: A, x: Any, y: Any) -> A:
@@ -33,13 +39,13 @@ def chosen(mask: A, x: Any, y: Any) -> A:
     found = comparisons.selected(mask, x, y)
     by_pieces = _by_pieces(mask, x, y, found)
     if by_pieces is None:
-        by_pieces = _by_lines(mask, x, y, found)
+        by_pieces = _by_meaning(mask, x, y, found)
     return found if by_pieces is None else by_pieces
 
 
-def _by_lines(mask: A, x: Any, y: Any, found: A) -> A | None:
-    """The choice as a function of one value whose graph is lines, as of several wheres; None where it is
-    none, and where the choice by the mask can be made."""
+def _by_meaning(mask: A, x: Any, y: Any, found: A) -> A | None:
+    """The choice as a function of one value whose pieces meet, as of several wheres; None where it is none,
+    and where the choice by the mask can be made."""
     recorder = recorder_of(mask)
     if not isinstance(recorder, FusingRecorder) or not recorder.is_unmade(number_of(found)):
         return None
@@ -55,10 +61,48 @@ def _by_lines(mask: A, x: Any, y: Any, found: A) -> A | None:
     def choice(v: Any) -> Any:
         return np.where(np.greater(is_chosen(v), 0.5), one(v), other(v))
 
+    operand = as_numbers(at_node(mask, root))
     lines = lines_of(choice, *recorder.range(root))
-    if lines is None or not lines.are(choice, beside(jumps), float(np.abs(lines(jumps)).max())):
+    if lines is None:
+        return _of_curves(choice, np.unique([*jumps, *bends_of(recorder, numbers, root)]), operand)
+    is_right = lines.are(choice, beside(jumps), _largest(choice, *recorder.range(root)))
+    return _of_lines(lines, operand) if is_right else None
+
+
+def _of_curves(choice: Any, jumps: Any, x: A) -> A | None:
+    """A function whose curves meet: a rectifier for each kink, and a polynomial for all that is left. None
+    where they do not meet, and where there is no such polynomial."""
+    low, high = x.range
+    size = _largest(choice, low, high)
+    step = _BESIDE * (high - low)
+    kinks = []
+    inside = jumps[(jumps > low) & (jumps < high)]
+    for at in inside[np.diff(inside, prepend=low) > 4 * step]:  # a jump is between two neighbours
+        sides = [choice(at + sign * step * np.arange(1, 4)) for sign in (-1, 1)]
+        before, after = (
+            sign * float(each @ _SLOPE) / step for sign, each in zip((-1, 1), sides, strict=True)
+        )
+        gap = sides[1][0] - sides[0][0] - step * (before + after)
+        if not abs(gap) <= _MEET * size:
+            return None
+        if abs(after - before) > _BEND * size / (high - low):
+            kinks.append((float(at), after - before))
+
+    def bent(v: Any) -> Any:
+        return sum(change * np.maximum(v - at, 0) for at, change in kinks)
+
+    def smooth(v: Any) -> Any:
+        return choice(v) - bent(v)
+
+    tolerance = 2.0 ** -recorder_of(x).tolerance_bits(max(1.0, size))
+    polynomial = one_polynomial(smooth, recorder_of(x).interval(number_of(x)), tolerance, ["where"])
+    points = beside(jumps)  # between jumps that are too near each other to be seen, too
+    if polynomial is None or _far(polynomial.evaluate_clear(points), smooth(points)) > 4 * tolerance:
         return None
-    return _of_lines(lines, as_numbers(at_node(mask, root)))
+    found = x.apply(polynomial, formula=smooth)
+    for at, change in kinks:
+        found = found + (larger(x, at) - at) * change
+    return found
 
 
 def _of_lines(lines: Lines, x: A) -> A:
@@ -131,6 +175,10 @@ def _by_pieces(mask: A, x: Any, y: Any, found: A) -> A | None:
     side = larger(v, at) if above <= below else smaller(v, at)
     part = (side - at) * rise if is_line else approximated(side, apart)
     return second + part if (above <= below) == is_above else first - part
+
+
+def _far(a: Any, b: Any) -> float:
+    return float(np.abs(a - b).max())
 
 
 def _largest(function: Any, low: float, high: float) -> float:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hemera.arrays.extremes import difference_bound, moved_extreme
 from hemera.arrays.facts import (
     MOST_WHOLE,
     Bounds,
@@ -150,7 +151,19 @@ class Recorder:
         sign = signs.pop() if len(signs) == 1 else 0
         step = step_of_sum(steps, multiple_of)
         step = 1.0 if step is None and self.is_exact else step
-        return self._add(Affine(maps, offset), operands, shape, step, sign)
+        number = self._add(Affine(maps, offset), operands, shape, step, sign)
+        if offset is None and len(terms) == 1:
+            self.facts[number].extreme = moved_extreme(self.facts[operands[0]].extreme, maps[0])
+        elif offset is None and len(terms) == 2:
+            self._bound(number, difference_bound(self.facts, terms))
+        return number
+
+    def _bound(self, number: int, known: tuple[int, float] | None) -> None:
+        """Take in the sign of values, and how far they may be beyond 0."""
+        if known is not None:
+            sign, slack = known
+            self.narrow(number, *((-slack, np.inf) if sign > 0 else (-np.inf, slack)))
+            self.facts[number].sign = self.facts[number].sign or sign
 
     def multiply(self, a: int, b: int) -> int:
         """Products, element by element, of two nodes of one shape."""

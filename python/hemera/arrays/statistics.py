@@ -20,16 +20,22 @@ from hemera.arrays.arithmetic import (
 from hemera.arrays.comparisons import all_true, any_true, bounded, equal, of_type, reaches
 from hemera.arrays.contraction import matmul
 from hemera.arrays.elementwise import absolute, larger, named, reciprocal, smaller
+from hemera.arrays.extremes import places_over
+from hemera.arrays.facts import Extreme
+from hemera.arrays.operations import Apply
 from hemera.arrays.recorded import (
     A,
     Axis,
     Kind,
     as_numbers,
     axes_of,
+    facts_of,
     kind_of,
     moved,
+    number_of,
     of_kind,
     rearranged,
+    recorder_of,
     reduced,
 )
 from hemera.errors import MismatchError, ParameterError
@@ -60,7 +66,13 @@ def _extreme(x: A, axis: Any, keepdims: bool, sign: int) -> A:
         found = bounded(total(_first_most(rows, sign) * rows, -1), *x.range)
         return of_kind(found, kind_of(x))
 
-    return over_axes(x, axis, keepdims, extreme)
+    found = over_axes(x, axis, keepdims, extreme)
+    if x.step is None:
+        nodes = recorder_of(x).program.nodes[number_of(x) + 1 :]
+        slack = sum([each.operation.function.error for each in nodes if isinstance(each.operation, Apply)])
+        places = places_over(x.shape, kept_shape(x, axes_of(reduced(axis, x), x.ndim)))
+        facts_of(found).extreme = Extreme(number_of(x), sign, places, slack)
+    return found
 
 
 def _before(rows: A, sign: int) -> A:

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from hemera.arrays.near_zero import NearZeroPrecisionError, roots_near_zero
 from hemera.compiler.attempts import NotPossibleError
 from hemera.compiler.compiled import Compiled
 from hemera.compiler.result_errors import Recording, ResultError
@@ -239,12 +240,14 @@ class _Tried:
         bits = f"{worst.bits:.1f} of" if worst.bits > 0 else "none of"
         by_noise = worst.noise >= worst.approximations
         cause = recording.noisiest(worst.name) if by_noise else recording.roughest(worst.name)
-        return PrecisionError(
+        found = NearZeroPrecisionError(
             f"result {worst.name!r}, of values up to {worst.size:.3g}, would have {bits} the {asked:g} bits "
             f"that were asked for: most is lost by {cause}. Ask "
             "for fewer bits (precision_bits=), give the inputs narrower ranges (range=, or calibrate=), or "
             "compute it in another way" + (f" ({reason})" if reason else "")
         )
+        found.bits, found.places = worst.bits, roots_near_zero(recording.recorder.program)
+        return found
 
 
 def _in_steps(bits: float) -> float:

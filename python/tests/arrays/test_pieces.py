@@ -37,6 +37,11 @@ PIECES: dict[str, tuple[Function, float]] = {
     "a select": (lambda x: np.select([x < 0, x < 1, x < 2], [-x, 0, x - 1], 3 - x), 12),
     "a band": (lambda x: np.where((x > 0) & (x < 1), x, np.where(x >= 1, 1, 0)), 12),
     "a comparison of lines": (lambda x: np.where(np.maximum(x, 1) > 2, x, np.minimum(x, 2)), 12),
+    "huber": (lambda x: np.where(np.abs(x) < 1, x**2 / 2, np.abs(x) - 0.5), 16),
+    "bisquare": (lambda x: np.where(np.abs(x) < 2, (1 - (x / 2) ** 2) ** 2, 0), 14),
+    "a triangle": (lambda x: np.where(np.abs(x) < 1, 1 - np.abs(x), 0), 10),
+    "a parabola cut off": (lambda x: np.where(x**2 > 4, x**2 - 4, 0), 10),
+    "a parabola and lines": (lambda x: np.where(x < -1, -x, np.where(x < 2, x**2, 6 - x)), 12),
     "beyond the range": (lambda x: np.where(np.tanh(x) > 20, x, np.tanh(x)), 12),
 }
 
@@ -63,6 +68,8 @@ REFUSED: dict[str, Function] = {
     "a band beside lines": lambda x: np.where((x > 1) & (x < 1.0001), 4, np.where(x > 0, x, 0)),
     "a narrow band in a line": lambda x: np.where(x > 0, np.where((x > 1) & (x < 1.0001), 4, x), 0),
     "a narrow band in a square": lambda x: np.where(x > 0, np.where((x > 1) & (x < 1.0001), 4, x * x), 0),
+    "a band that no step meets": lambda x: np.where((x**2 > 1) & (x < 1.0000001) & (x > 0), 4, x**2),
+    "parabolas apart": lambda x: np.where(np.abs(x) < 1, x**2, x**2 + 0.01),
     "pieces of another value": lambda x: np.where(x[:2] > 0, x[2:4], 0),
     "equality": lambda x: np.where(x == 0, 1.0, x),
     "two arrays": lambda x: np.where(x[:2] > x[2:4], x[:2], x[2:4]),

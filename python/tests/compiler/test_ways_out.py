@@ -1,0 +1,132 @@
+"""Ways out that refusals name: each is followed as it is told, and the program then has its bits. The judge
+is NumPy in float64 on encrypted inputs."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hemera as hm
+from hemera import errors
+
+ROOM = 0.75
+Ends = tuple[float, float]
+Program = Callable[..., Any]
+
+
+def z_scores(x: Any, more: float = 0) -> Any:
+    return (x - x.mean()) / np.sqrt(x.var() + more)
+
+
+def standardized(x: Any, more: float = 0) -> Any:
+    spread = x.std() if not more else np.sqrt(x.var() + more)
+    return (x - x.mean()) / spread
+
+
+def cosine(x: Any, y: Any, more: float = 0) -> Any:
+    return x @ y / (np.sqrt(x @ x + more) * np.sqrt(y @ y + more))
+
+
+def weighted(x: Any, w: Any, more: float = 0) -> Any:
+    return (x * w).sum() / (w.sum() + more)
+
+
+def slope(x: Any, y: Any, more: float = 0) -> Any:
+    apart = x - x.mean()
+    return (apart * (y - y.mean())).sum() / ((apart**2).sum() + more)
+
+
+def logarithm(x: Any, more: float = 0) -> Any:
+    return np.log(x + more)
+
+
+def root(x: Any, more: float = 0) -> Any:
+    return np.sqrt(x + more)
+
+
+CASES: dict[str, tuple[Program, list[Ends], dict[str, Any], set[str]]] = {
+    "z-scores": (z_scores, [(0, 100)], {}, {"number", "samples"}),
+    "standardized": (standardized, [(0, 100)], {}, {"number", "samples"}),
+    "cosine": (cosine, [(-1, 1)] * 2, {}, {"number", "samples"}),
+    "weighted mean": (weighted, [(0, 1)] * 2, {}, {"number", "samples", "range"}),
+    "slope": (slope, [(0, 10), (0, 100)], {}, {"number", "samples"}),
+    "logarithm": (logarithm, [(0, 4)], {}, {"number", "range"}),
+    "logarithm near 0": (logarithm, [(1e-9, 4)], {}, {"number", "range"}),
+    "root of 22 bits": (root, [(0, 4)], {"precision_bits": 22}, {"number", "range", "bits"}),
+    "inverse sine": (np.arcsin, [(-1, 1)], {}, {"bits"}),
+}
+SHAPE = (16,)
+ADDED = r"([\d.e+-]+) added (?:to the divisor |below the root )?in test_ways_out.py:\d+"
+
+
+def refusal(function: Program, ends: list[Ends], options: dict[str, Any]) -> str:
+    with pytest.raises((errors.RangeError, errors.PrecisionError)) as told:
+        hm.compile(function, *(hm.ArraySpec(SHAPE, range=own) for own in ends), security=None, **options)
+    return str(told.value)
+
+
+def assert_has(function: Program, ends: list[Ends], bits: float, **options: Any) -> None:
+    specs = [hm.ArraySpec(SHAPE, range=own) for own in ends]
+    plan = hm.compile(function, *specs, security=None, precision_bits=bits, **options)
+    run, random = plan.local(threads=1), np.random.default_rng(5)
+    rows = [[random.uniform(*own, SHAPE) for own in ends] for _ in range(3)]
+    pairs = [(np.asarray(run(*each)), function(*each)) for each in rows]
+    size = max(np.abs(wanted).max() for _, wanted in pairs)
+    error = max(np.abs(found - wanted).max() for found, wanted in pairs)
+    assert -math.log2(error / size) >= bits - ROOM
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_ways_out_are_ways_out(name: str) -> None:
+    function, ends, options, kinds = CASES[name]
+    message = refusal(function, ends, options)
+    told = message.partition("These were tried, and compile: ")[2]
+    bits, found = options.get("precision_bits", 16), set()
+    for way in told.split("; "):
+        if number := re.match(ADDED, way):
+            found.add("number")
+            more = float(number[1])
+            assert 0 < more <= 2
+            assert_has(lambda *x, more=more: function(*x, more), ends, bits)
+        elif way.startswith("calibrate="):
+            found.add("samples")
+            drawn = [np.random.default_rng(9).uniform(*own, (64, *SHAPE)) for own in ends]
+            assert_has(function, ends, bits, calibrate=drawn)
+        elif fewer := re.fullmatch(r"precision_bits=(\d+)", way):
+            found.add("bits")
+            assert_has(function, ends, int(fewer[1]))
+        else:
+            found.add("range")
+            narrower = re.findall(r"range=\(([\d.e+-]+), ([\d.e+-]+)\)", way)
+            assert_has(function, [(float(low), float(high)) for low, high in narrower], bits)
+    assert found == kinds
+
+
+def test_no_number_is_told_where_values_have_both_signs() -> None:
+    message = refusal(lambda x: x[0] / (x[1] - x[2]), [(0, 4)], {})
+    assert "the range has 0 in it" in message
+    assert "added" not in message
+
+
+def test_what_is_tried_is_told_to_nobody() -> None:
+    told: list[str] = []
+    with pytest.raises(errors.RangeError, match="These were tried"):
+        hm.compile(
+            z_scores,
+            hm.ArraySpec(SHAPE, range=(0, 1)),
+            security=None,
+            progress=lambda stage, *_: told.append(stage),
+        )
+    assert told.count("trace") <= 6  # of the program that was asked for, with more bits, too
+
+
+def test_samples_that_were_given_are_no_way_out() -> None:
+    samples = np.zeros((8, *SHAPE))
+    with pytest.raises(errors.RangeError) as told:
+        hm.compile(z_scores, hm.ArraySpec(SHAPE, range=(0, 1)), calibrate=samples, security=None)
+    assert "calibrate= of" not in str(told.value)
