@@ -95,6 +95,7 @@ void bind_device_array(nb::module_& m);
 void bind_circuits(nb::module_& m);
 void bind_bootstrap(nb::module_& m);
 void bind_functions(nb::module_& m);
+void bind_linear_transforms(nb::module_& m);
 void bind_slot_circuits(nb::module_& m);
 void bind_matrix_products(nb::module_& m);
 void bind_graph(nb::module_& m);

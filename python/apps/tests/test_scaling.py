@@ -9,7 +9,7 @@ import pytest
 from scipy import optimize
 
 from hemera.cli import main
-from hemera_apps.bench.scaling import DEFAULT, EVICTIONS, PLACEMENTS, Keys, Setup, simulate, zipf
+from hemera_apps.bench.cluster import DEFAULT, EVICTIONS, PLACEMENTS, Keys, Setup, simulate, zipf
 
 ONE = Setup(hosts=1, gpus=1, tenants=1, batch=1, fixed=1.0, each=0.0, limit=10**6, seconds=200_000.0)
 """One replica, one tenant, no batches, a second for each request."""

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "circuits/search/answers.hpp"
-#include "circuits/search/residues.hpp"
+#include "circuits/search/message.hpp"
 #include "hemera/arith/modulus.hpp"
 #include "hemera/poly/backend.hpp"
 #include "hemera/runtime/error.hpp"

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "circuits/search/answers.hpp"
-#include "circuits/search/residues.hpp"
+#include "circuits/search/message.hpp"
 #include "hemera/arith/modulus.hpp"
 #include "hemera/poly/backend.hpp"
 #include "hemera/rlwe/key_switching.hpp"
