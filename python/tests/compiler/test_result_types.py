@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,9 @@ import pytest
 
 import hemera as hm
 from hemera.serving import Package
+from hemera.serving.home import Home
+
+from ..serving.conftest import client_of, serving
 
 WHOLE = hm.ArraySpec((6,), range=(-3, 8), dtype=np.int64)
 ROW = np.array([3, -1, 8, 3, 0, -3])
@@ -100,3 +104,18 @@ def test_large_results_of_several_ciphertexts_and_samples(samples: int) -> None:
     found = plan.local()(rows)
     assert_is(found["is"], rows == 2)
     assert_is(found["own"], rows * 2)
+
+
+def test_clients_of_a_server_get_numpy_s_types(tmp_path: Path) -> None:
+    def function(x: Any) -> Any:
+        return {"is": x > 2, "any": np.any(x > 7), "first": np.argmin(x), "half": 0.5 * x}
+
+    plan = hm.compile(function, WHOLE, security=None, name="types")
+    home = Home(tmp_path)
+    home.add_model(plan.package)
+    token = home.clients.add("one")
+    with serving(home) as server, client_of(server.url, token) as client:
+        found = client.predict("types", ROW)
+    assert found.keys() == function(ROW).keys()
+    for name, wanted in function(ROW).items():
+        assert_is(found[name], wanted)
