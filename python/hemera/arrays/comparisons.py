@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from hemera import circuits
 from hemera.arrays.arithmetic import as_mask, both, is_mask, negated, product, require_mask, total
 from hemera.arrays.facts import common_step, multiples, step_of_sum
+from hemera.arrays.lines import NEAR
 from hemera.arrays.look_ups import tabulated
 from hemera.arrays.operations import Input
 from hemera.arrays.recorded import (
@@ -109,9 +110,11 @@ def _jump(x: A, other: Any, compare: Callable[[Values, Values], Values]) -> A | 
     if x.step is not None or recorder_of(x).is_exact or not isinstance(given, np.ndarray) or given.ndim:
         return None
     at = float(given)
+    near = NEAR * max(abs(end - at) for end in x.range)
 
     def formula(values: Values) -> Values:
-        return np.asarray(compare(np.asarray(values), np.float64(at)), np.float64)
+        own = np.where(np.abs(np.asarray(values) - at) <= near, at, values)
+        return np.asarray(compare(own, np.float64(at)), np.float64)
 
     reason = TypeError(
         f"{_NO_STEP} ({user_line()}). np.where(x > {at:g}, f(x), g(x)) takes any x where f and g meet"

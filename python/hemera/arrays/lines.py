@@ -23,6 +23,9 @@ _SAME = 2.0**-24
 """How far a function is from its lines at most, in parts of its largest value."""
 _CHECKED = 20_011
 _BISECTIONS = 60
+_THIRDS = 90
+NEAR = 2.0**-36
+"""A value is the number that it is compared with if it is as near, in parts of its range."""
 _MOST_KINKS = 16
 """Each is a rectifier."""
 
@@ -120,7 +123,8 @@ def _combined(operation: Operation) -> Callable[..., Any] | None:
 
 def jumps_of(recorder: Recorder, numbers: Sequence[int], root: int) -> Values | None:
     """Where nodes, as functions of another one, may jump: where what comparisons take crosses the number that
-    it is compared with, and the ends of the range. None where that is no function of this node."""
+    it is compared with, or touches it, and the ends of the range. None where that is no function of this
+    node."""
     low, high = recorder.range(root)
     found = [low, high]
     for at in recorder.program.needed(numbers):
@@ -130,7 +134,8 @@ def jumps_of(recorder: Recorder, numbers: Sequence[int], root: int) -> Values | 
         node, compared = meaning_of(recorder, jump[0])
         if node != root:
             return None
-        found += _crossings(compared, low, high, jump[1])
+        ends = recorder.range(jump[0])
+        found += _crossings(compared, low, high, jump[1], NEAR * max(abs(end - jump[1]) for end in ends))
     return np.unique(np.clip(found, low, high))
 
 
@@ -149,7 +154,7 @@ def bends_of(recorder: Recorder, numbers: Sequence[int], root: int) -> Values:
         parts = [meaning_of(recorder, each) for each in node.operands]
         if {of for of, _ in parts} == {root}:
             (_, first), *others = parts
-            found += _crossings(_difference(first, *[each for _, each in others]), low, high, 0.0)
+            found += _crossings(_difference(first, *[each for _, each in others]), low, high, 0.0, 0.0)
     return np.array(found)
 
 
@@ -157,26 +162,42 @@ def _difference(first: Formula, *others: Formula) -> Formula:
     return lambda x: first(x) - sum(each(x) for each in others)
 
 
-def _crossings(function: Formula, low: float, high: float, value: float) -> list[float]:
-    """Where a function crosses a number, between two points of a grid."""
-    grid = np.linspace(low, high, 4 * _CELLS + 1)
+def _crossings(function: Formula, low: float, high: float, value: float, near: float) -> list[float]:
+    """Where a function crosses a number, or comes near to it, between two points of a grid."""
 
-    def is_above(x: Values) -> NDArray[np.bool_]:
+    def above_by(x: Values) -> Values:
         with np.errstate(all="ignore"):
-            return np.broadcast_to(np.greater(function(x), value), x.shape)
+            found: Values = np.broadcast_to(function(x), x.shape) - value
+        return found
 
-    above = is_above(grid)
+    grid = np.linspace(low, high, 4 * _CELLS + 1)
+    nearest = _least(lambda x: np.abs(above_by(x)), grid)
+    grid = np.union1d(grid, nearest)
+    above = above_by(grid) > 0
     (cells,) = np.nonzero(above[1:] != above[:-1])
     a, b = grid[cells], grid[cells + 1]
     for _ in range(_BISECTIONS):
         middle = (a + b) / 2
-        is_left = is_above(middle) == above[cells]
+        is_left = (above_by(middle) > 0) == above[cells]
         a, b = np.where(is_left, middle, a), np.where(is_left, b, middle)
-    return [*a.tolist(), *b.tolist()]
+    return [*a.tolist(), *b.tolist(), *nearest[np.abs(above_by(nearest)) <= near].tolist()]
+
+
+def _least(function: Formula, grid: Values) -> Values:
+    """Where a function is less than around it, between the neighbours of a point of a grid."""
+    values = function(grid)
+    at = 1 + np.flatnonzero((values[1:-1] <= values[:-2]) & (values[1:-1] <= values[2:]))
+    a, b = grid[at - 1], grid[at + 1]
+    for _ in range(_THIRDS):
+        first, second = a + (b - a) / 3, b - (b - a) / 3
+        is_left = function(first) <= function(second)
+        a, b = np.where(is_left, a, first), np.where(is_left, second, b)
+    middle: Values = (a + b) / 2
+    return middle
 
 
 def beside(jumps: Values) -> Values:
-    """Points on both sides of each jump, and between neighbours."""
+    """Each jump, points on both sides of it, and between neighbours."""
     low, high = jumps[0], jumps[-1]
     middles = (jumps[1:] + jumps[:-1]) / 2
-    return np.concatenate([middles, np.nextafter(jumps, low), np.nextafter(jumps, high)])
+    return np.concatenate([jumps, middles, np.nextafter(jumps, low), np.nextafter(jumps, high)])

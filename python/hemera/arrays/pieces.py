@@ -17,7 +17,9 @@ from hemera.arrays.recorded import (
     broadcast,
     encrypted,
     facts_of,
+    kind_of,
     number_of,
+    of_kind,
     recorder_of,
 )
 from hemera.errors import ParameterError
@@ -40,7 +42,7 @@ def chosen(mask: A, x: Any, y: Any) -> A:
     by_pieces = _by_pieces(mask, x, y, found)
     if by_pieces is None:
         by_pieces = _by_meaning(mask, x, y, found)
-    return found if by_pieces is None else by_pieces
+    return found if by_pieces is None else of_kind(by_pieces, kind_of(found))
 
 
 def _by_meaning(mask: A, x: Any, y: Any, found: A) -> A | None:

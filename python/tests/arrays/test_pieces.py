@@ -42,6 +42,10 @@ PIECES: dict[str, tuple[Function, float]] = {
     "a triangle": (lambda x: np.where(np.abs(x) < 1, 1 - np.abs(x), 0), 10),
     "a parabola cut off": (lambda x: np.where(x**2 > 4, x**2 - 4, 0), 10),
     "a parabola and lines": (lambda x: np.where(x < -1, -x, np.where(x < 2, x**2, 6 - x)), 12),
+    "a touch that meets": (lambda x: np.where(np.abs(x - 1) > 0, x, 1), 16),
+    "a square that meets": (lambda x: np.where(x * x > 0, x, 0), 16),
+    "a touch that is none": (lambda x: np.where(np.abs(x) >= 0, x, 5), 16),
+    "two touches": (lambda x: np.where(x > 0, x, np.where(x < 0, -x, 0)), 12),
     "beyond the range": (lambda x: np.where(np.tanh(x) > 20, x, np.tanh(x)), 12),
 }
 
@@ -70,6 +74,13 @@ REFUSED: dict[str, Function] = {
     "a narrow band in a square": lambda x: np.where(x > 0, np.where((x > 1) & (x < 1.0001), 4, x * x), 0),
     "a band that no step meets": lambda x: np.where((x**2 > 1) & (x < 1.0000001) & (x > 0), 4, x**2),
     "parabolas apart": lambda x: np.where(np.abs(x) < 1, x**2, x**2 + 0.01),
+    "one value": lambda x: np.where(np.abs(x - 1) > 0, x, 4),
+    "one value of a square": lambda x: np.where(x * x > 0, x, 5),
+    "one value of a parabola": lambda x: np.where(x * x - 2 * x + 1 > 0, x, 4),
+    "one value of a number": lambda x: np.where(x * x <= 0, 5.0, 3.0),
+    "one value between lines": lambda x: np.where(x > 0, x, np.where(x < 0, -x, 7)),
+    "one value of two masks": lambda x: np.where((x >= 1) & (x <= 1), 9, x),
+    "a value next to one value": lambda x: np.where(x * x > 1e-9, x, 5),
     "pieces of another value": lambda x: np.where(x[:2] > 0, x[2:4], 0),
     "equality": lambda x: np.where(x == 0, 1.0, x),
     "two arrays": lambda x: np.where(x[:2] > x[2:4], x[:2], x[2:4]),
@@ -81,6 +92,12 @@ REFUSED: dict[str, Function] = {
 def test_what_jumps_needs_a_step(name: str) -> None:
     with pytest.raises(TypeError, match="multiples of a known step"):
         hm.compile(REFUSED[name], hm.ArraySpec(POINTS.shape, range=(-4, 4)), precision_bits=16)
+
+
+def test_pieces_of_integers_are_integers() -> None:
+    x, spec = np.arange(-5, 6), hm.ArraySpec((11,), range=(-5, 5), dtype=int)
+    found = hm.compile(lambda x: np.where(np.abs(x) > 2, np.abs(x), 2), spec).evaluate_clear(x)
+    assert (found.dtype, found.tolist()) == (np.int64, np.maximum(np.abs(x), 2).tolist())
 
 
 def test_a_comparison_that_no_result_needs_is_no_error() -> None:
