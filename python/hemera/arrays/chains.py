@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from hemera.arrays.lines import beside, jumps_of
+from hemera.arrays.lines import beside, jumps_of, once
 from hemera.arrays.operations import Apply, Formula
 from hemera.arrays.recorder import GRID, Recorder
 from hemera.arrays.sparse_map import Floats, Shape, SparseMap, scaling_of
@@ -119,10 +119,15 @@ def _joined(root: int, chains: Sequence[Chain], meant: Formula, made: Formula | 
     """The chain of a function of the root and of values: as it is meant, and as it is made, where that
     differs."""
     ways = [each.approximated for each in chains]
+
+    def approximated(x: Floats) -> Floats:
+        found: Floats = (made or meant)(x, *[own(x) for own in ways if own is not None])
+        return found
+
     return Chain(
         root,
-        lambda x: meant(x, *[each.formula(x) for each in chains]),
-        None if None in ways else lambda x: (made or meant)(x, *[own(x) for own in ways if own is not None]),
+        once(lambda x: meant(x, *[each.formula(x) for each in chains])),
+        None if None in ways else once(approximated),
         tuple(dict.fromkeys([name for each in chains for name in each.names])),
         max([each.depth for each in chains], default=0),
         sum([each.products for each in chains]),

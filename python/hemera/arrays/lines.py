@@ -16,6 +16,8 @@ from hemera.arrays.sparse_map import scaling_of
 Values = NDArray[np.float64]
 Formula = Callable[[Any], Any]
 
+_MOST_KEPT = 1 << 15
+"""Numbers that a formula keeps at most."""
 _CELLS = 1024
 _LEAST_CELLS = 4
 """A line is seen in so many cells of the range at least."""
@@ -97,8 +99,26 @@ def meaning_of(recorder: Recorder, number: int) -> tuple[int, Formula]:
     return known[number]
 
 
+def once(formula: Formula) -> Formula:
+    """The formula, which keeps its last value: a value that several others take would else be computed for
+    each of them, and theirs again, as often as there are ways to it."""
+    last: tuple[Any, Any] | None = None
+
+    def found(x: Any) -> Any:
+        nonlocal last
+        known = last
+        if known is not None and known[0] is x:
+            return known[1]
+        value = formula(x)
+        if np.size(x) <= _MOST_KEPT:
+            last = x, value
+        return value
+
+    return found
+
+
 def _after(combined: Callable[..., Any], parts: Sequence[Formula]) -> Formula:
-    return lambda x: combined(*[part(x) for part in parts])
+    return once(lambda x: combined(*[part(x) for part in parts]))
 
 
 def _combined(operation: Operation) -> Callable[..., Any] | None:

@@ -22,8 +22,8 @@ from hemera.errors import Error, LevelError, PrecisionError, RangeError
 
 _SECONDS = 10.0
 """For all tries together; one that has begun ends where it next tells of its progress."""
-_PARTS = (10, 7, 4)
-"""Numbers that are added are 2^-part of the largest value."""
+_PARTS, _PARTS_OF_ROOTS = (10, 7, 4), (8, 5)
+"""Numbers that are added are 2^-part of the largest value; below roots its square, which takes levels."""
 _LOWEST = 2.0**-6
 """The part of the largest value by which errors of what has one sign may be beyond 0."""
 _RANGES = (1 / 64, 1 / 16, 1 / 4)
@@ -85,7 +85,8 @@ def _numbers(error: Error, inputs: tuple[Any, ...], _options: dict[str, Any]) ->
     places = error.places if isinstance(error, (NearZeroError, NearZeroPrecisionError)) else ()
     if any(each.low < -_LOWEST * each.high for each in places):
         return  # 0 is in the midst of the range
-    for part in _PARTS if places else ():
+    are_roots = any(each.name == "sqrt" for each in places)
+    for part in (_PARTS_OF_ROOTS if are_roots else _PARTS) if places else ():
         added = {(each.name, each.where): _number(each, part) for each in places}
         told = [_added_text(each, added[each.name, each.where]) for each in places]
         yield " and ".join(dict.fromkeys(told)), added, inputs, {}
