@@ -44,8 +44,6 @@ class NearZeroError(RangeError):
 class NearZeroPrecisionError(PrecisionError):
     """Values come so near 0 that a function of them has not the bits that were asked for."""
 
-    bits: float | None = None
-    """The bits that results would have."""
     places: tuple[Place, ...] = ()
     """Where a number may be added."""
 

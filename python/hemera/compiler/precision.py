@@ -246,7 +246,7 @@ class _Tried:
             "for fewer bits (precision_bits=), give the inputs narrower ranges (range=, or calibrate=), or "
             "compute it in another way" + (f" ({reason})" if reason else "")
         )
-        found.bits, found.places = worst.bits, roots_near_zero(recording.recorder.program)
+        found.places = roots_near_zero(recording.recorder.program)
         return found
 
 

@@ -3,10 +3,11 @@ told."""
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
-from collections.abc import Callable, Iterator
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -28,7 +29,6 @@ _LOWEST = 2.0**-6
 """The part of the largest value by which errors of what has one sign may be beyond 0."""
 _RANGES = (1 / 64, 1 / 16, 1 / 4)
 """Parts of a range that are left out at its lower end."""
-_FEWER_BITS = (0, 1, 2, 4, 6, 8)
 _LEAST_BITS = 4
 _SAMPLES = 64
 
@@ -61,20 +61,35 @@ def _found(
         if time.monotonic() > end:
             raise _TimeIsUpError
 
+    def works(change: Change) -> bool:
+        _, numbers, changed, more = change
+        try:
+            with adding(numbers) if numbers else nullcontext():
+                compiling.compile(what, *changed, **{**options, **more})
+        except (Error, TypeError, ValueError, ZeroDivisionError):
+            return False
+        return True
+
     found = list[str]()
-    with telling(on_time):
+    with telling(on_time), suppress(_TimeIsUpError):
         for kind in (_samples, _bits, _numbers, _ranges):
-            for title, numbers, changed, more in kind(error, inputs, options):
-                try:
-                    with adding(numbers) if numbers else nullcontext():
-                        compiling.compile(what, *changed, **{**options, **more})
-                except _TimeIsUpError:
-                    return found
-                except (Error, TypeError, ValueError, ZeroDivisionError):
-                    continue
-                found.append(title)
-                break
+            changes = kind(error, inputs, options)
+            if kind is _bits:
+                _add_most_bits(found, list(changes), works)
+            else:
+                found += [change[0] for change in itertools.islice(filter(works, changes), 1)]
     return found
+
+
+def _add_most_bits(found: list[str], changes: Sequence[Change], works: Callable[[Change], bool]) -> None:
+    """Add the last change that works, of which those before a last one do: by bisection."""
+    low, high, place = 0, len(changes), len(found)
+    while low < high:
+        middle = (low + high) // 2
+        if works(changes[middle]):
+            low, found[place:] = middle + 1, [changes[middle][0]]
+        else:
+            high = middle
 
 
 Change = tuple[str, dict[tuple[str, str], float], tuple[Any, ...], dict[str, Any]]
@@ -106,7 +121,8 @@ def _added_text(place: Place, number: float) -> str:
         return f"{told} added to the divisor in {place.where}, as in y / (x + {told})"
     if place.name == "log":
         return f"{told} added in {place.where}, as in np.log(x + {told})"
-    return f"{told} added below the root in {place.where}, as in np.sqrt(x.var() + {told}) for x.std()"
+    where = f"added below the root in {place.where}"
+    return f"{told} {where}, as in np.sqrt(x + {told}), or np.sqrt(x.var() + {told})"
 
 
 def _samples(_error: Error, inputs: tuple[Any, ...], options: dict[str, Any]) -> Iterator[Change]:
@@ -136,8 +152,5 @@ def _bits(error: Error, inputs: tuple[Any, ...], options: dict[str, Any]) -> Ite
     if not isinstance(error, (PrecisionError, LevelError)):
         return
     asked = options.get("precision_bits") or Options.precision_bits
-    known = getattr(error, "bits", None) or math.nan
-    most = min(math.ceil(asked) - 1, math.floor(known) if known >= _LEAST_BITS else math.inf)
-    for fewer in _FEWER_BITS:
-        if most - fewer >= _LEAST_BITS:
-            yield f"precision_bits={most - fewer}", {}, inputs, {"precision_bits": most - fewer}
+    for bits in range(_LEAST_BITS, math.ceil(asked)):
+        yield f"precision_bits={bits}", {}, inputs, {"precision_bits": bits}

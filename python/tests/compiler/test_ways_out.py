@@ -100,6 +100,7 @@ def test_ways_out_are_ways_out(name: str) -> None:
         elif fewer := re.fullmatch(r"precision_bits=(\d+)", way):
             found.add("bits")
             assert_has(function, ends, int(fewer[1]))
+            refusal(function, ends, {"precision_bits": int(fewer[1]) + 1})  # they are the most
         else:
             found.add("range")
             narrower = re.findall(r"range=\(([\d.e+-]+), ([\d.e+-]+)\)", way)
