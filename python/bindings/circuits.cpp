@@ -1,4 +1,5 @@
 // Circuits: the properties of all plans.
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
