@@ -134,14 +134,17 @@ def number_in(value: Any) -> float | None:
         return float(value) if known and not np.iscomplexobj(value) else None
 
 
-def approximated(x: A, function: Callable[[Any], Any], *, most: int = 1023) -> A:
+def approximated(x: A, function: Callable[[Any], Any], *, most: int = 1023, of_arrays: bool = False) -> A:
     """Any real function of one number, by the polynomial of the least degree with the program's precision.
+
+    Args:
+        of_arrays: whether the function takes arrays, too, element by element.
 
     Raises:
         ParameterError: where the function is not finite on the range of the values, and where no polynomial
             up to the degree `most` has the precision.
     """
-    formula = np.vectorize(function, otypes=[np.float64])
+    formula = function if of_arrays else np.vectorize(function, otypes=[np.float64])
     exact = tabulated(x, formula)
     if exact is not None:
         return exact

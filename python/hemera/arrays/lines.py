@@ -25,7 +25,7 @@ _SAME = 2.0**-24
 """How far a function is from its lines at most, in parts of its largest value."""
 _CHECKED = 20_011
 _BISECTIONS = 60
-_THIRDS = 90
+_THIRDS = 48
 NEAR = 2.0**-36
 """A value is the number that it is compared with if it is as near, in parts of its range."""
 _MOST_KINKS = 16
@@ -204,9 +204,11 @@ def _crossings(function: Formula, low: float, high: float, value: float, near: f
 
 
 def _least(function: Formula, grid: Values) -> Values:
-    """Where a function is less than around it, between the neighbours of a point of a grid."""
+    """Where a distance is less than around it, and may be 0, between the neighbours of a point of a grid."""
     values = function(grid)
-    at = 1 + np.flatnonzero((values[1:-1] <= values[:-2]) & (values[1:-1] <= values[2:]))
+    falls = np.maximum(values[:-2], values[2:]) - values[1:-1]
+    is_least = (values[1:-1] <= values[:-2]) & (values[1:-1] <= values[2:]) & (falls > 0)
+    at = 1 + np.flatnonzero(is_least & (values[1:-1] <= 2 * falls))
     a, b = grid[at - 1], grid[at + 1]
     for _ in range(_THIRDS):
         first, second = a + (b - a) / 3, b - (b - a) / 3

@@ -175,7 +175,7 @@ def _by_pieces(mask: A, x: Any, y: Any, found: A) -> A | None:
     # The piece that is changed is the one on the side where the difference is smaller.
     is_above = bool(of_mask.formula(np.float64(high)))
     side = larger(v, at) if above <= below else smaller(v, at)
-    part = (side - at) * rise if is_line else approximated(side, apart)
+    part = (side - at) * rise if is_line else approximated(side, apart, of_arrays=True)
     return second + part if (above <= below) == is_above else first - part
 
 
