@@ -27,6 +27,8 @@ def _arrays_of(arguments: Sequence[Any], package: Package) -> Any:
     """What a package encodes, of the arguments of a call: a dict by name, or an array for each input. One
     argument for several inputs is a sequence of their arrays. MismatchError for another number of them."""
     encoding = package.interface.encoding
+    if not isinstance(encoding, Arrays) and len(arguments) == 1:
+        return arguments[0]  # rows
     count = len(encoding.inputs) if isinstance(encoding, Arrays) else len(package.inputs)
     if len(arguments) == 1 and (count > 1 or isinstance(arguments[0], Mapping)):
         return arguments[0]
