@@ -147,7 +147,8 @@ class Recording:
         for run in range(max(runs, len(rows))):
             row = rows[run % len(rows)]
             pairs = zip(listed(noisy(*(each[row] for each in self._draws.inputs))), self._quiet, strict=True)
-            squares[run % len(rows)] += [_difference(a, b[row]) ** 2 for a, b in pairs]
+            with np.errstate(over="ignore"):  # what is beyond all numbers is refused
+                squares[run % len(rows)] += np.square([_difference(a, b[row]) for a, b in pairs])
             if run == self._draws.first_enough and (squares <= enough**2).all():
                 break
         counts = [max(1, len(range(at, run + 1, len(rows)))) for at in range(len(rows))]

@@ -18,6 +18,8 @@ LOADS = (1700.0, 5000.0, 8500.0)
 _SECONDS = {1700.0: 60.0, 5000.0: 40.0, 8500.0: 30.0}
 _SMALL = {"16 GPUs": (2, 10.0), "24 GPUs": (3, 40.0), "32 GPUs": (4, 80.0)}
 """Hosts with room for half, three quarters and all of the tenants' keys, and requests a second."""
+_PAIRED = "#a6cee3 #1f78b4 #b2df8a #33a02c #fb9a99 #e31a1c #fdbf6f #ff7f00 #cab2d6 #6a3d9a #ffff99 #b15928"
+"""Colours of the lines (ColorBrewer's Paired)."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -66,10 +68,8 @@ def _rounded(value: float) -> float:
 def _plot(path: str, rows: Sequence[dict[str, Any]]) -> None:
     """The 99th percentiles by the load; dashed where requests were refused."""
     figure = new_figure(8, 4.5)  # says what to install
-    from matplotlib import colormaps
-
     axes = figure.add_subplot()
-    axes.set_prop_cycle(color=colormaps["Paired"](range(len(PLACEMENTS))))
+    axes.set_prop_cycle(color=_PAIRED.split()[: len(PLACEMENTS)])
     for name in PLACEMENTS:
         own = [row for row in rows if row["kind"] == "placement" and row["name"] == name]
         axes.plot(
