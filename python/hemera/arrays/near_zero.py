@@ -12,10 +12,8 @@ from hemera.arrays.operations import Affine, Apply, Multiply
 from hemera.arrays.recorded import Recorded, number_of, recorder_of
 from hemera.arrays.recorder import user_line
 from hemera.arrays.tensor import TensorProgram
+from hemera.circuits.elementary import reaches_zero
 from hemera.errors import ParameterError, PrecisionError, RangeError
-
-_NEAR = 2.0**-18
-"""Values from this part of the largest on are near 0."""
 
 _FAR = 2.0**-6
 """Values from this part of the largest on are not."""
@@ -102,6 +100,6 @@ def roots_near_zero(program: TensorProgram) -> tuple[Place, ...]:
     for node in program.nodes:
         if isinstance(node.operation, Apply) and node.operation.function.name == "sqrt":
             low, high = program.nodes[node.operands[0]].range
-            if low <= _NEAR * high:
+            if reaches_zero(low, high):
                 found.append(Place("sqrt", node.where, low, high))
     return tuple(dict.fromkeys(found))

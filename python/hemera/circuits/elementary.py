@@ -121,6 +121,11 @@ def inverse(interval: Interval, *, bits: float = 20, clip: bool | float = False)
     return on_interval(_core.inverse, "inverse", interval, bits, clip)
 
 
+def reaches_zero(low: float, high: float) -> bool:
+    """Whether a square root on [low, high] takes values near 0, as far as noise goes."""
+    return low <= 2.0**-18 * high
+
+
 def sqrt(interval: Interval, *, bits: float = 20, clip: bool | float = False) -> Function:
     """The square root on an interval without negative numbers: a polynomial, Newton's iterations for the
     inverse square root, or the stages of a sign, which are right from 0 on while noise is far below 2^(-2

@@ -22,11 +22,11 @@ from hemera.compiler.specs import ArraySpec
 from hemera.errors import Error, LevelError, PrecisionError, RangeError
 
 _SECONDS = 10.0
-"""For all tries together; one that has begun ends where it next tells of its progress."""
+"""For all tries together; one that has begun ends at its next report of progress."""
 _PARTS, _PARTS_OF_ROOTS = (10, 7, 4), (8, 5)
 """Numbers that are added are 2^-part of the largest value; below roots its square, which takes levels."""
 _LOWEST = 2.0**-6
-"""The part of the largest value by which errors of what has one sign may be beyond 0."""
+"""The part of the largest value by which errors may take values of one sign beyond 0."""
 _RANGES = (1 / 64, 1 / 16, 1 / 4)
 """Parts of a range that are left out at its lower end."""
 _LEAST_BITS = 4

@@ -14,6 +14,7 @@ from hemera import _core, circuits
 from hemera._noise_warning import ranges_are_known
 from hemera._process import cached_property
 from hemera.circuits import Function, FunctionPlan, LinearTransform, Polynomial
+from hemera.circuits.elementary import reaches_zero
 from hemera.circuits.functions import stages_of
 from hemera.errors import MismatchError, ParameterError, PrecisionError
 from hemera.objects.ciphertext import Ciphertext
@@ -75,8 +76,6 @@ class Matmul(OfMatrix):
         return result
 
 
-_FRAIL = 2.0**-18
-"""Square roots of values from this part of the largest on take them near 0, as far as noise goes."""
 _OF_SLOPES = 4.0
 """Where noise times the square of a slope is this part of 1, it counts as all of a function's error."""
 
@@ -130,8 +129,8 @@ class _OfFunction(SlotBySlot):
     @property
     def is_frail(self) -> bool:
         recipe = self.function.recipe or {}
-        return self.function.name == "sqrt" and recipe.get("low", math.inf) <= _FRAIL * recipe.get(
-            "high", 0.0
+        return self.function.name == "sqrt" and reaches_zero(
+            recipe.get("low", math.inf), recipe.get("high", 0.0)
         )
 
     def worst_noise(self, at: Place, error: float, /) -> float:
