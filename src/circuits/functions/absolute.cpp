@@ -193,13 +193,9 @@ std::optional<SignComposition> nearest_to_absolute(const Interval& interval, dou
     const double gap = std::min(multiple * tolerance, widest_absolute_gap);
     const auto degrees = degrees_for(std::max(gap, from), tolerance, depth_of_first);
     if (!degrees) break;
-    if (from >= gap) {  // and nothing is below it
-      SignComposition composition = composed(*degrees, from);
-      composition.below_gap = 0;
-      if (composition.error() <= tolerance) return composition;
-      continue;
-    }
-    SignComposition composition = balanced(*degrees, tolerance);
+    const bool starts_beyond = from >= gap;
+    SignComposition composition = starts_beyond ? composed(*degrees, from) : balanced(*degrees, tolerance);
+    if (starts_beyond) composition.below_gap = 0;  // no values are below it
     if (composition.error() <= tolerance) return composition;
   }
   return std::nullopt;

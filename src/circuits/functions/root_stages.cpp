@@ -1,10 +1,11 @@
 #include "circuits/functions/root_stages.hpp"
 
-#include <bit>
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <cstddef>
 #include <utility>
+#include <vector>
 
 #include "circuits/functions/chebyshev_series.hpp"
 
