@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -11,33 +11,15 @@ from numpy.typing import NDArray
 
 import hemera
 from hemera._noise_warning import ranges_are_known
-from hemera.errors import MismatchError, ParameterError
+from hemera.errors import ParameterError
 from hemera.inputs.arguments import Progress
 from hemera.objects.context import Context
 from hemera.objects.cost import Cost
 from hemera.objects.keys import Keys, SecretKey
-from hemera.package.encodings import Arrays
 from hemera.package.package import Package
 from hemera.package.prepared import PreparedModel
 from hemera.package.sharing import Sharing, Shown
 from hemera.parameters import Parameters
-
-
-def _arrays_of(arguments: Sequence[Any], package: Package) -> Any:
-    """What a package encodes, of the arguments of a call: a dict by name, or an array for each input. One
-    argument for several inputs is a sequence of their arrays. MismatchError for another number of them."""
-    encoding = package.interface.encoding
-    if not isinstance(encoding, Arrays) and len(arguments) == 1:
-        return arguments[0]  # rows
-    count = len(encoding.inputs) if isinstance(encoding, Arrays) else len(package.inputs)
-    if len(arguments) == 1 and (count > 1 or isinstance(arguments[0], Mapping)):
-        return arguments[0]
-    if len(arguments) != count:
-        raise MismatchError(
-            f"{len(arguments)} arrays were given, and the program has {count} input{'s' * (count > 1)}; "
-            "several samples are one array, with axes before those of one"
-        )
-    return list(arguments)
 
 
 class Packaged:
@@ -136,7 +118,7 @@ class Packaged:
 
     def evaluate_clear(self, *inputs: Any) -> Any:
         """The results of the compiled program for arrays in the clear, of shape (..., *shape)."""
-        return self._package.evaluate_clear(_arrays_of(inputs, self._package))
+        return self._package.evaluate_clear(self._package.interface.of_call(inputs))
 
     def prepare(self, ctx: Context, *, weights_memory: int | None = None) -> PreparedModel:
         """The model ready to run in a context: see `hemera.serving.Package.prepare`."""
@@ -194,7 +176,8 @@ class Local:
             RangeWarning: for rows outside of the inputs' ranges, where they are brought into them, and for
                 rows whose values in between leave the ranges of samples: by their numbers.
         """
-        interface, given = self._package.interface, _arrays_of(arrays, self._package)
+        interface = self._package.interface
+        given = interface.of_call(arrays)
         told = self.tell_outside(given)
         values = self.decrypted(given)
         with told:

@@ -70,16 +70,21 @@ class Interface:
             )
         return self.keys.generate(ctx, secret_key, progress)
 
+    def of_call(self, arguments: Sequence[Any]) -> Any:
+        """What `encode` takes, of the arguments of a call. MismatchError for another number of them."""
+        return self.encoding.of_call(arguments, self.inputs)
+
     def encode(self, rows: Any) -> list[NDArray[Any]]:
         """The values to encrypt: for each input an array of shape (requests, *shape, slots), or (*shape,
         slots) for a single request.
 
         Args:
             rows: what the model's encoding takes: a table of shape (rows, features) for models of tables;
-                else one array a input, of shape (..., *shape, width), in a sequence or a dict by name.
+                else one array a input, of shape (..., *shape, width), in a list, a tuple or a dict by name.
 
         Raises:
-            MismatchError: for arrays of other shapes.
+            MismatchError: for arrays of other shapes, and another number of them.
+            TypeError: for `np.matrix`.
             ParameterError: for values that the model is not for.
         """
         return self.encoding.encode(rows, self.inputs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import hemera as hm
 from hemera.compiler.attempts import told
 from hemera.compiler.packaged import Local
 from hemera.errors import MismatchError, ParameterError
+from hemera.package.local_model import LocalModel
 
 SPEC = hm.ArraySpec((4,), (0, 1))
 
@@ -68,13 +70,45 @@ def test_local_models_take_one_array_or_several_and_no_others() -> None:
     for run in (plan_of().local(threads=1), plan_of().evaluate_clear):
         with pytest.raises(MismatchError, match="2 arrays were given, and the program has 1 input; several"):
             run(x[0], y[0])
-    for wrong in ((np.ones((3, 4)),), (x, y, x), (x, y[:, :3])):
+    for wrong in ((np.ones((3, 4)),), (np.ones((2, 4)),), (x, y, x), (x, y[:, :3])):
         with pytest.raises(hm.errors.Error):
             local(*wrong)
     seen: list[Any] = []
     watched = Local(plan_of().package, threads=1, watch=lambda *given: seen.append(given))
     watched(x)
     assert [count for _, count in seen] == [None]
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (np.ones(4), (4,)),
+        (np.ones((2, 4)), (2, 4)),
+        ([np.ones(4)], (4,)),  # a sequence of arrays, one an input
+        ({"x": np.ones((1, 4))}, (1, 4)),
+        ([1, 1, 1, 1], (4,)),
+        ([[1, 1, 1, 1]], (1, 4)),  # as np.array has it
+        ([[1, 1, 1, 1]] * 3, (3, 4)),
+        ([np.ones(4)] * 2, "2 arrays were given, and the model has 1 input; several samples are one array"),
+        ({"x1": np.ones(4)}, "the model has the inputs x, not x1"),
+        (np.ones((1, 4)).view(np.matrix), "x: np.matrix has products of its own"),
+    ],
+)
+def test_clients_are_as_strict_as_plans(given: Any, told: Any) -> None:
+    package = plan_of().package
+    client = LocalModel(package.interface, security=None)
+
+    def predicted(rows: Any) -> Any:
+        """What `hm.Client.predict` gives, with a server that computes in the clear."""
+        arrays, single = client.encode(rows)
+        return client.decode(package.program.evaluate_clear(arrays), single, client.interface.count(rows))
+
+    for call in (predicted, package.evaluate_clear):
+        if isinstance(told, str):
+            with pytest.raises((MismatchError, TypeError), match=re.escape(told)):
+                call(given)
+        else:
+            np.testing.assert_allclose(call(given), np.full(told, 0.5))
 
 
 def test_inputs_of_one_name_are_refused() -> None:

@@ -300,12 +300,17 @@ def test_values_at_the_ends_of_a_range(value: float) -> None:
 
 
 def test_arrays_and_columns_by_name() -> None:
-    specs = [InputSpec("a", 1), InputSpec("b", 1)]
-    assert arrays_by_name({"b": 2, "a": 1}, specs) == arrays_by_name([1, 2], specs) == [1, 2]
-    assert arrays_by_name([[5]], specs[:1]) == [[5]]
-    assert arrays_by_name([1, 2], specs[:1]) == [[1, 2]]
-    for wrong in ({"a": 1}, {"a": 1, "b": 2, "c": 3}, [1], [1, 2, 3]):
-        raises(MismatchError, "", arrays_by_name, wrong, specs)
+    both = ("a", "b")
+    assert arrays_by_name({"b": 2, "a": 1}, both) == arrays_by_name([1, 2], both) == [1, 2]
+    assert arrays_by_name([[5]], ("a",)) == [[[5]]]
+    assert arrays_by_name([1, 2], ("a",)) == [[1, 2]]
+    assert arrays_by_name([np.float64(1), 2], ("a",)) == [[1, 2]]
+    (own,) = arrays_by_name((np.arange(2),), ("a",))
+    assert own.tolist() == [0, 1]
+    for wrong in ({"a": 1}, {"a": 1, "b": 2, "c": 3}, [1], [1, 2, 3], np.ones((2, 3)), iter([1, 2]), "ab"):
+        raises(
+            MismatchError, "the model has the inputs? ?a, b|arrays were given", arrays_by_name, wrong, both
+        )
     frame = type("Frame", (), {"columns": ["a", "c", "b"]})()
     require_columns(frame, ("a", "c", "b"))
     require_columns(frame, ())

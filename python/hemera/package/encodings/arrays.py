@@ -102,11 +102,14 @@ class Arrays(Encoding):
         """The shape of one sample."""
         return layout.shape[1:] if self._in_slots > 1 else layout.shape
 
+    def arguments(self, inputs: Sequence[InputSpec]) -> tuple[str, ...]:
+        return tuple(spec.name for spec in _of_arrays(inputs, self.inputs))
+
     def encode(self, rows: Any, inputs: Sequence[InputSpec]) -> list[Array]:
         specs = _of_arrays(inputs, self.inputs)
         steps = self.steps or (None,) * len(self.inputs)
         clips = self.clips or (False,) * len(self.inputs)
-        own = zip(arrays_by_name(rows, specs), specs, steps, clips, strict=True)
+        own = zip(arrays_by_name(rows, self.arguments(inputs)), specs, steps, clips, strict=True)
         axes = [len(self._shape_of(layout)) for layout in self.inputs]
         inside = [
             _clipped(values, spec, step or 0, each) if clip else values
@@ -183,7 +186,7 @@ class Arrays(Encoding):
     def count(self, rows: Any, inputs: Sequence[InputSpec]) -> int | None:
         if self.samples == 1:
             return None
-        first = arrays_by_name(rows, _of_arrays(inputs, self.inputs))[0]
+        first = arrays_by_name(rows, self.arguments(inputs))[0]
         return len(_samples_first(np.asarray(first), self.inputs[0]))
 
     def decode(self, values: list[Array], outputs: Sequence[OutputSpec], rows: int | None) -> Any:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hemera.arrays.layout import Layout
 from hemera.errors import FormatError, MismatchError, ParameterError
-from hemera.inputs.plain import plain_array
+from hemera.inputs.plain import plain_array, refuse_matrix
 from hemera.package.specs import InputSpec, OutputSpec
 from hemera.program.values import Array
 
@@ -23,11 +23,31 @@ class Encoding(ABC):
     """An encoding of rows as inputs, and of outputs as results."""
 
     kind: ClassVar[str]
+    takes_rows: ClassVar[bool] = False
+    """Whether a call takes one table of rows, not an array for each input."""
 
     @property
     def is_complex(self) -> bool:
         """Whether `encode` fills the imaginary parts of slots too."""
         return False
+
+    def arguments(self, inputs: Sequence[InputSpec]) -> tuple[str, ...]:
+        """The names of the arrays that a call takes."""
+        return tuple(spec.name for spec in inputs)
+
+    def of_call(self, arguments: Sequence[Any], inputs: Sequence[InputSpec]) -> Any:
+        """What `encode` takes, of a call's arguments: an array each, or one sequence or dict of all.
+        MismatchError for another number of them."""
+        names = ("rows",) if self.takes_rows else self.arguments(inputs)
+        count = len(names)
+        if len(arguments) == 1 and (count > 1 or isinstance(arguments[0], Mapping)):
+            return arguments[0]
+        if len(arguments) != count:
+            raise MismatchError(
+                f"{len(arguments)} arrays were given, and the program has {count} input{'s' * (count > 1)}; "
+                "several samples are one array, with axes before those of one"
+            )
+        return arguments[0] if self.takes_rows else dict(zip(names, arguments, strict=True))
 
     @abstractmethod
     def encode(self, rows: Any, inputs: Sequence[InputSpec]) -> list[Array]:
@@ -126,21 +146,42 @@ def require_columns(rows: Any, names: tuple[str, ...]) -> None:
         )
 
 
-def arrays_by_name(rows: Any, inputs: Sequence[InputSpec]) -> list[Any]:
-    """One array an input: of a dict by name, of a sequence, or the array itself where there is one input.
-    MismatchError for others."""
+def arrays_by_name(rows: Any, names: Sequence[str]) -> list[Any]:
+    """One array for each name: of a dict by name, of a list or tuple of arrays, or the array itself where
+    there is one name.
+
+    Raises:
+        MismatchError: for others, and for another number of them.
+        TypeError: for `np.matrix`, whose products are not those of arrays.
+    """
     if isinstance(rows, Mapping):
-        missing = [spec.name for spec in inputs if spec.name not in rows]
-        if missing or len(rows) != len(inputs):
-            raise MismatchError(f"the model has the inputs {', '.join(spec.name for spec in inputs)}")
-        given = [rows[spec.name] for spec in inputs]
-    elif len(inputs) == 1 and not (isinstance(rows, (list, tuple)) and len(rows) == 1):
+        if set(rows) != set(names):
+            raise MismatchError(
+                f"the model has the inputs {', '.join(names)}, not {', '.join(map(str, rows))}"
+            )
+        given = [rows[name] for name in names]
+    elif isinstance(rows, (list, tuple)) and (len(names) > 1 or _has_arrays(rows)):
+        given = list(rows)
+    elif len(names) == 1:
         given = [rows]
     else:
-        given = list(rows)
-    if len(given) != len(inputs):
-        raise MismatchError(f"{len(given)} arrays were given, and the model has {len(inputs)} inputs")
+        raise MismatchError(
+            f"the model has the inputs {', '.join(names)}: give an array for each, in a list, a tuple or a "
+            f"dict by name, not one {type(rows).__name__}"
+        )
+    if len(given) != len(names):
+        raise MismatchError(
+            f"{len(given)} arrays were given, and the model has {len(names)} input{'s' * (len(names) > 1)}; "
+            "several samples are one array (np.stack), with axes before those of one"
+        )
+    for name, each in zip(names, given, strict=True):
+        refuse_matrix(each, name)
     return given
+
+
+def _has_arrays(given: Sequence[Any]) -> bool:
+    """Whether it is a sequence of arrays, not of numbers or of lists of them."""
+    return any(getattr(each, "ndim", 0) for each in given)
 
 
 def chunked(rows: NDArray[Any], each: int) -> NDArray[Any]:

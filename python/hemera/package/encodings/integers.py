@@ -38,7 +38,7 @@ class Integers(Encoding):
         return Layout.of(self.bits, self.values)
 
     def encode(self, rows: Any, inputs: Sequence[InputSpec]) -> list[Array]:
-        given = arrays_by_name(rows, inputs)
+        given = arrays_by_name(rows, self.arguments(inputs))
         found = [self._digits(*each) for each in zip(given, inputs, self.inputs, strict=True)]
         for digits, spec in zip(found, inputs, strict=True):
             _require_form(digits, (*spec.shape, spec.slots))

@@ -27,6 +27,7 @@ class Table(Encoding):
     scores of the rows become the results of several methods."""
 
     kind: ClassVar[str] = "table"
+    takes_rows: ClassVar[bool] = True
     scaling: Scaling
     thresholds: tuple[float, ...]
     """The threshold of each feature, which becomes 1 above it, 0 elsewhere. (): features are scaled."""

@@ -207,6 +207,7 @@ class TreeRows(Encoding):
     `hemera.trees` does. Splits and leaves are not in it."""
 
     kind: ClassVar[str] = "trees"
+    takes_rows: ClassVar[bool] = True
     quantiser: Bins
     layout: TreeLayout
     features: NDArray[np.int64]

@@ -20,7 +20,7 @@ class Vectors(Encoding):
     kind = "vectors"
 
     def encode(self, rows: Any, inputs: Sequence[InputSpec]) -> list[Array]:
-        given = arrays_by_name(rows, inputs)
+        given = arrays_by_name(rows, self.arguments(inputs))
         found = []
         for values, spec in zip(given, inputs, strict=True):
             array = plain_array(values, spec.name)
