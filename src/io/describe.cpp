@@ -15,8 +15,6 @@ namespace {
 
 using Fields = std::vector<std::pair<std::string, std::string>>;
 
-std::string power_of_two(double log2) { return "2^" + decimal(log2); }
-
 std::string yes_or_no(bool value) { return value ? "yes" : "no"; }
 
 // Number and total size of moduli: "9 of 438 bits together".

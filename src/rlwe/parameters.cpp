@@ -4,7 +4,6 @@
 #include <bit>
 #include <cmath>
 #include <cstdio>
-#include <numeric>
 #include <set>
 #include <span>
 #include <string>
@@ -158,9 +157,9 @@ Parameters::Parameters(ParametersLiteral literal) : literal_(std::move(literal))
   }
   check_levels(literal_);
   const Primes primes = all_primes(literal_.levels);
-  for (const std::uint64_t prime : primes) check_prime(prime, degree);
-  std::set<std::uint64_t> taken(primes.begin(), primes.end());
-  for (const Primes* list : {&literal_.special_primes, &literal_.key_primes}) {
+  std::set<std::uint64_t> taken;
+  const Primes* const lists[] = {&primes, &literal_.special_primes, &literal_.key_primes};
+  for (const Primes* list : lists) {
     for (const std::uint64_t prime : *list) {
       check_prime(prime, degree);
       if (!taken.insert(prime).second) {
@@ -225,9 +224,7 @@ Parameters::Parameters(ParametersLiteral literal) : literal_(std::move(literal))
   }
 
   std::map<std::uint64_t, std::uint64_t> roots;
-  for (const std::uint64_t prime : primes) roots[prime] = root_of(literal_, prime);
-  for (const std::uint64_t prime : literal_.special_primes) roots[prime] = root_of(literal_, prime);
-  for (const std::uint64_t prime : literal_.key_primes) roots[prime] = root_of(literal_, prime);
+  for (const std::uint64_t prime : taken) roots[prime] = root_of(literal_, prime);
   const std::uint64_t t = literal_.plain_modulus;
   max_slots_ = literal_.scheme == Scheme::ckks ? degree / 2 : integer_slots(degree, t);
   // With fewer slots the root is no part of the parameters, whose fingerprint is older than these slots.
@@ -275,82 +272,6 @@ void Parameters::fill_purposes() {
   lowest_user_level_ = static_cast<std::size_t>(first - purposes.begin());
   highest_user_level_ = static_cast<std::size_t>(end - purposes.begin()) - 1;
   if (first == purposes.begin() && end == purposes.end()) literal_.purposes.clear();
-}
-
-// Scales by level as format 1 has them: one recursion from the user's highest level down.
-void Parameters::fill_rescaling() {
-  const RescalingPolicy automatic = RescalingPolicy::automatic(scheme());
-  rescaling_ = literal_.rescaling.value_or(automatic);
-  const bool ckks = scheme() == Scheme::ckks;
-  if (rescaling_.alignment == (ckks ? Alignment::switch_moduli : Alignment::scale_up) &&
-      !(scheme() == Scheme::bgv && !rescaling_.factors.empty())) {
-    throw ParameterError(name(scheme()) + (ckks ? " does not switch moduli to align operands; scale them up"
-                                                : " without factors by level can not scale operands up; "
-                                                  "switch their moduli"));
-  }
-  if (ckks ? !rescaling_.factors.empty() : !rescaling_.scales.empty() && !has_circuit_levels()) {
-    throw ParameterError(
-        "scales by level are of CKKS and of circuits' levels, factors by level of BGV; these parameters are "
-        "of " +
-        name(scheme()));
-  }
-  if (scheme() == Scheme::bfv && !rescaling_.factors.empty()) {
-    throw ParameterError("factors by level are of BGV; BFV has none");
-  }
-  if (rescaling_.fresh_degree < 1 || rescaling_.fresh_degree > 2 || rescaling_.least_degree < 0 ||
-      rescaling_.least_degree > 1) {
-    throw ParameterError("fresh encryptions have noise-scale degree 1 or 2, and rescaling ends at 0 or 1");
-  }
-  if (!rescaling_.factors.empty()) {
-    if (rescaling_.factors.size() != levels()) {
-      throw ParameterError("there are factors for " + std::to_string(rescaling_.factors.size()) + " of " +
-                           std::to_string(levels()) + " levels; give them for each");
-    }
-    for (const LevelFactor& level : rescaling_.factors) {
-      for (const std::uint64_t factor : {level.factor, level.product_factor}) {
-        if (factor >= plain_modulus() || std::gcd(factor, plain_modulus()) != 1) {
-          throw ParameterError("the factor " + std::to_string(factor) + " of a level is no unit modulo " +
-                               std::to_string(plain_modulus()));
-        }
-      }
-    }
-  }
-  if (!ckks) {
-    if (!rescaling_.scales.empty()) check_scales();
-    rescaling_.scales.clear();  // of the circuit, not of the user's ciphertexts
-    return;
-  }
-  std::vector<LevelScale> derived(levels());
-  for (std::size_t level = levels(); level-- > 0;) {
-    const bool highest = level >= highest_user_level_;
-    const LevelScale& above = highest ? derived[level] : derived[level + 1];
-    const double scale = highest ? literal_.scale : above.scale * above.scale / above.divisor;
-    derived[level] = {
-        .scale = scale, .product_scale = scale * scale, .divisor = level == 0 ? 0 : ratio(level)};
-  }
-  if (rescaling_.scales.empty() || rescaling_.scales == derived) {
-    rescaling_.scales = std::move(derived);
-    if (literal_.rescaling) literal_.rescaling->scales.clear();
-  } else {
-    check_scales();
-  }
-  if (literal_.rescaling == automatic) literal_.rescaling.reset();
-}
-
-void Parameters::check_scales() const {
-  if (rescaling_.scales.size() != levels()) {
-    throw ParameterError("there are scales for " + std::to_string(rescaling_.scales.size()) + " of " +
-                         std::to_string(levels()) + " levels; give them for each");
-  }
-  for (std::size_t level = 0; level < levels(); ++level) {
-    const LevelScale& given = rescaling_.scales[level];
-    const auto is_scale = [](double scale) { return scale > 0 && scale <= max_scale * max_scale; };
-    if (!is_scale(given.scale) || !is_scale(given.product_scale) ||
-        (level != 0 && !(given.divisor > 1 && given.divisor <= max_scale * max_scale))) {
-      throw ParameterError("level " + std::to_string(level) +
-                           " has a scale or divisor that is not above 0 (1) and at most 2^240");
-    }
-  }
 }
 
 bool Parameters::has_circuit() const {
@@ -449,9 +370,8 @@ std::size_t Parameters::switching_key_bytes() const {
 std::string Parameters::describe() const {
   char line[256];
   std::string text = name(literal_.scheme) + " parameters " + short_fingerprint() + "\n";
-  std::snprintf(line, sizeof(line), "  degree N          %zu (2^%d)\n", literal_.degree,
-                std::countr_zero(literal_.degree));
-  text += line;
+  text += "  degree N          " + std::to_string(literal_.degree) + " (2^" +
+          std::to_string(std::countr_zero(literal_.degree)) + ")\n";
   const Primes primes = all_primes(literal_.levels);
   std::snprintf(line, sizeof(line), "  ciphertext modulus %.1f bits in %s, %s\n", log_union(),
                 count_text(primes.size(), "prime").c_str(),
@@ -465,14 +385,12 @@ std::string Parameters::describe() const {
   if (literal_.scheme == Scheme::ckks) {
     std::snprintf(line, sizeof(line), "  scale             2^%.2f, up to %zu slots\n",
                   std::log2(literal_.scale), max_slots());
+    text += line;
   } else {
-    std::snprintf(line, sizeof(line), "  plaintext modulus %llu, %s\n",
-                  static_cast<unsigned long long>(literal_.plain_modulus),
-                  (has_slots() ? std::to_string(max_slots()) + " slots and coefficients"
-                               : std::string("coefficients only"))
-                      .c_str());
+    const std::string slots = has_slots() ? std::to_string(max_slots()) + " slots and " : "";
+    text += "  plaintext modulus " + std::to_string(literal_.plain_modulus) + ", " + slots + "coefficients" +
+            (has_slots() ? "\n" : " only\n");
   }
-  text += line;
   text += "  security          " + rlwe::name(security()) + " bits classical\n";
   text += "  fresh ciphertext  " + bytes_text(ciphertext_bytes()) + ", one switching key " +
           bytes_text(switching_key_bytes()) + "\n";

@@ -1,13 +1,18 @@
 #include "hemera/rlwe/rescaling_policy.hpp"
 
+#include <numeric>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "hemera/rlwe/parameters.hpp"
 #include "hemera/runtime/error.hpp"
 
 namespace hemera::rlwe {
 namespace {
 
 constexpr int most_fresh_degrees = 2;
+constexpr double max_level_scale = 0x1p240;
 
 }  // namespace
 
@@ -91,6 +96,82 @@ RescalingPolicy RescalingPolicy::read(runtime::ByteReader& in) {
     level.product_factor = in.u64();
   }
   return policy;
+}
+
+// Scales by level as format 1 has them: one recursion from the user's highest level down.
+void Parameters::fill_rescaling() {
+  const RescalingPolicy automatic = RescalingPolicy::automatic(scheme());
+  rescaling_ = literal_.rescaling.value_or(automatic);
+  const bool ckks = scheme() == Scheme::ckks;
+  if (rescaling_.alignment == (ckks ? Alignment::switch_moduli : Alignment::scale_up) &&
+      !(scheme() == Scheme::bgv && !rescaling_.factors.empty())) {
+    throw ParameterError(name(scheme()) + (ckks ? " does not switch moduli to align operands; scale them up"
+                                                : " without factors by level can not scale operands up; "
+                                                  "switch their moduli"));
+  }
+  if (ckks ? !rescaling_.factors.empty() : !rescaling_.scales.empty() && !has_circuit_levels()) {
+    throw ParameterError(
+        "scales by level are of CKKS and of circuits' levels, factors by level of BGV; these parameters are "
+        "of " +
+        name(scheme()));
+  }
+  if (scheme() == Scheme::bfv && !rescaling_.factors.empty()) {
+    throw ParameterError("factors by level are of BGV; BFV has none");
+  }
+  if (rescaling_.fresh_degree < 1 || rescaling_.fresh_degree > most_fresh_degrees ||
+      rescaling_.least_degree < 0 || rescaling_.least_degree > 1) {
+    throw ParameterError("fresh encryptions have noise-scale degree 1 or 2, and rescaling ends at 0 or 1");
+  }
+  if (!rescaling_.factors.empty()) {
+    if (rescaling_.factors.size() != levels()) {
+      throw ParameterError("there are factors for " + std::to_string(rescaling_.factors.size()) + " of " +
+                           std::to_string(levels()) + " levels; give them for each");
+    }
+    for (const LevelFactor& level : rescaling_.factors) {
+      for (const std::uint64_t factor : {level.factor, level.product_factor}) {
+        if (factor >= plain_modulus() || std::gcd(factor, plain_modulus()) != 1) {
+          throw ParameterError("the factor " + std::to_string(factor) + " of a level is no unit modulo " +
+                               std::to_string(plain_modulus()));
+        }
+      }
+    }
+  }
+  if (!ckks) {
+    if (!rescaling_.scales.empty()) check_scales();
+    rescaling_.scales.clear();  // of the circuit, not of the user's ciphertexts
+    return;
+  }
+  std::vector<LevelScale> derived(levels());
+  for (std::size_t level = levels(); level-- > 0;) {
+    const bool highest = level >= highest_user_level_;
+    const LevelScale& above = highest ? derived[level] : derived[level + 1];
+    const double scale = highest ? literal_.scale : above.scale * above.scale / above.divisor;
+    derived[level] = {
+        .scale = scale, .product_scale = scale * scale, .divisor = level == 0 ? 0 : ratio(level)};
+  }
+  if (rescaling_.scales.empty() || rescaling_.scales == derived) {
+    rescaling_.scales = std::move(derived);
+    if (literal_.rescaling) literal_.rescaling->scales.clear();
+  } else {
+    check_scales();
+  }
+  if (literal_.rescaling == automatic) literal_.rescaling.reset();
+}
+
+void Parameters::check_scales() const {
+  if (rescaling_.scales.size() != levels()) {
+    throw ParameterError("there are scales for " + std::to_string(rescaling_.scales.size()) + " of " +
+                         std::to_string(levels()) + " levels; give them for each");
+  }
+  for (std::size_t level = 0; level < levels(); ++level) {
+    const LevelScale& given = rescaling_.scales[level];
+    const auto is_scale = [](double scale) { return scale > 0 && scale <= max_level_scale; };
+    if (!is_scale(given.scale) || !is_scale(given.product_scale) ||
+        (level != 0 && !(given.divisor > 1 && given.divisor <= max_level_scale))) {
+      throw ParameterError("level " + std::to_string(level) +
+                           " has a scale or divisor that is not above 0 (1) and at most 2^240");
+    }
+  }
 }
 
 }  // namespace hemera::rlwe

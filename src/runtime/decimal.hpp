@@ -15,4 +15,7 @@ inline std::string decimal(double value) {
   return text;
 }
 
+/// "2^40", "2^0.25".
+inline std::string power_of_two(double exponent) { return "2^" + decimal(exponent); }
+
 }  // namespace hemera

@@ -169,7 +169,6 @@ class Evaluator {
 
  private:
   [[nodiscard]] Ciphertext noticed(Ciphertext result, const char* operation) const;
-  void take_steps_inside(Ciphertext& a, std::span<const ScaleStep> steps) const;
   [[nodiscard]] const SwitchingKey& find_key(const KeyRole& role, std::size_t level,
                                              const std::string& what) const;
   void combine_aligned(Ciphertext& out, const Ciphertext& a, const Ciphertext& b, bool subtract) const;

@@ -27,12 +27,13 @@ from hemera.circuits.elementary import (
     sqrt,
     tanh,
 )
-from hemera.circuits.functions import Function, FunctionPlan, Polynomial, approximate
+from hemera.circuits.functions import Function, FunctionPlan
 from hemera.circuits.grid import TransformGrid
 from hemera.circuits.integer_bootstrap import IntegerBootstrap
 from hemera.circuits.linear import LinearTransform
 from hemera.circuits.matrices import MatrixBatchProduct, MatrixProduct, MatrixVectorProduct
 from hemera.circuits.plans import Plan
+from hemera.circuits.polynomials import Polynomial, approximate
 from hemera.circuits.rows import PlainMatrixProduct
 from hemera.circuits.selection import argmax, softmax
 from hemera.circuits.slots import InnerSum, Mask, Replication

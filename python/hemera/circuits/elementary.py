@@ -13,7 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from hemera import _core
-from hemera.circuits.functions import Function, Interval, Polynomial, tolerance_of
+from hemera.circuits.functions import Function, Interval
+from hemera.circuits.polynomials import Polynomial, tolerance_of
 
 # clip=True stands for this many times the larger end.
 _TIMES_CLIPPED = 4

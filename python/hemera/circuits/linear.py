@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hemera import _core
+from hemera.circuits.diagonals import diagonals_by_number, indices_of, numbers_of
 from hemera.circuits.matrices import vectors_of
 from hemera.circuits.slots import SlotPlan
 from hemera.inputs.plain import plain_array
@@ -17,7 +18,6 @@ from hemera.inputs.plain import plain_array
 if TYPE_CHECKING:
     from hemera.parameters import Parameters
 
-Numbers = NDArray[np.float64] | NDArray[np.complex128]
 Steps = tuple[Iterable[int], Iterable[int]]
 """Baby and giant steps."""
 
@@ -101,7 +101,7 @@ class LinearTransform(SlotPlan):
             level=level, baby_steps=baby_steps, members=members, fewest_keys=fewest_keys, own_keys=own_keys
         )
         count = options.checked(params, shape, slots)
-        entries = _numbers(given)
+        entries = numbers_of(given)
         if options.may_wrap(shape, slots, wrapped):
             options.wrap(params, shape, count, wrapped, lambda: _core.dense_numbers(entries, count))
         diagonals = _core.dense_diagonals(entries, count, options.native.wrapping)
@@ -201,13 +201,13 @@ class LinearTransform(SlotPlan):
         extents = (operator.index(shape[0]), operator.index(shape[1]))
         count = options.checked(params, extents, slots)
         given = plain_array(values, "evaluate_clear")
-        row, column = _indices(rows, "rows"), _indices(columns, "columns")
+        row, column = indices_of(rows, "rows"), indices_of(columns, "columns")
         if given.ndim != 1 or row.shape != given.shape or column.shape != given.shape:
             raise _core.ParameterError(
                 f"entries have rows of shape {row.shape}, columns of shape {column.shape} and values of "
                 f"shape {given.shape}; all three are arrays of one axis and the same length"
             )
-        entries = _numbers(given)
+        entries = numbers_of(given)
         if options.may_wrap(extents, slots, wrapped):
             options.wrap(
                 params,
@@ -299,29 +299,6 @@ class LinearTransform(SlotPlan):
         return f"<LinearTransform of {rows} x {columns} at level {self.level}>"
 
 
-def diagonals_by_number(diagonals: Mapping[int, ArrayLike], slots: int) -> tuple[_core.MatrixDiagonals, bool]:
-    """Diagonals as the core takes them, and whether one is complex. ParameterError for lengths, numbers and
-    entries out of range, and for two of one number."""
-    found = _core.MatrixDiagonals()
-    is_complex = False
-    for number, entries in diagonals.items():
-        given = plain_array(entries, "entries")
-        if given.ndim == 0:
-            given = given.reshape(1)
-        elif given.shape != (slots,):
-            raise _core.ParameterError(
-                f"diagonal {number} has shape {given.shape}; over {slots} slots it is one number, or an "
-                f"array of shape ({slots},)"
-            )
-        at = operator.index(number)
-        if not -slots < at < slots:
-            raise _core.ParameterError(f"there is no diagonal {at} over {slots} slots")
-        if not found.add(at % slots, _numbers(given)):
-            raise _core.ParameterError(f"diagonals {at % slots} and {at % slots - slots} are the same")
-        is_complex = is_complex or given.dtype.kind == "c"
-    return found, is_complex
-
-
 def checked_transform(
     diagonals: Mapping[int, Any],
     params: Parameters,
@@ -411,18 +388,3 @@ class _Options:
 def _filled_up(extent: int) -> int:
     """The next power of two."""
     return 1 << max(0, extent - 1).bit_length()
-
-
-def _numbers(given: NDArray[Any]) -> Numbers:
-    """Real numbers as they are, all others as complex ones."""
-    if given.dtype.kind in "biuf":
-        return np.ascontiguousarray(given, dtype=np.float64)
-    return np.ascontiguousarray(given, dtype=np.complex128)
-
-
-def _indices(given: ArrayLike, what: str) -> NDArray[np.int64]:
-    """Rows or columns. TypeError unless they are integers."""
-    found = plain_array(given, "a matrix")
-    if found.dtype.kind not in "iu" and found.size:
-        raise TypeError(f"{what} of entries are integers, not of type {found.dtype}")
-    return np.ascontiguousarray(found, dtype=np.int64)

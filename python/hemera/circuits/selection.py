@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from hemera import _core
 from hemera._noise_warning import ranges_are_known, warn_of_interval
 from hemera.circuits.elementary import compare, divide
-from hemera.circuits.functions import Interval, Polynomial, tolerance_of
+from hemera.circuits.functions import Interval
 from hemera.circuits.handles import is_value
+from hemera.circuits.polynomials import Polynomial, tolerance_of
 from hemera.inputs.arguments import as_integer, described
 from hemera.inputs.plain import plain_array
 

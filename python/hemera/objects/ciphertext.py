@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hemera import _core
-from hemera.circuits.functions import Basis, Function, Interval, Polynomial
+from hemera.circuits.functions import Function, Interval
 from hemera.circuits.plans import Plan
+from hemera.circuits.polynomials import Basis, Polynomial
 from hemera.inputs.arguments import as_extents, in_own_words, require_type
 from hemera.inputs.encoding import as_number
 from hemera.inputs.operators import NotAnArray

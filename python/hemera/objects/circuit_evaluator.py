@@ -22,9 +22,10 @@ from hemera.circuits import (
     TransformGrid,
 )
 from hemera.circuits.bootstrap import prepared_for
-from hemera.circuits.functions import Basis, Interval, plan_for, staged_in, surely_takes, values_of
+from hemera.circuits.functions import Interval, plan_for, staged_in, surely_takes, values_of
 from hemera.circuits.matrices import EncryptedProduct, MatrixVectorProduct
 from hemera.circuits.plans import prepared_in, result_of
+from hemera.circuits.polynomials import Basis
 from hemera.circuits.rows import PlainMatrixProduct, RowsProduct
 from hemera.circuits.slots import SlotPlan
 from hemera.inputs.arguments import described, in_own_words, require_type

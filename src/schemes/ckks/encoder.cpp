@@ -152,8 +152,8 @@ rlwe::Plaintext Encoder::encode_coefficients(std::span<const std::int64_t> value
   const auto bound = static_cast<std::uint64_t>(std::exp2(std::min(base.log2() - 1, 61.5)));
   const poly::Backend& backend = context.backend();
   if (!backend.all_within(values, bound)) {
-    throw ParameterError("encode: a coefficient is not finite or, times the scale 2^" +
-                         decimal(std::log2(scale)) + ", does not fit the " + decimal(base.log2()) +
+    throw ParameterError("encode: a coefficient is not finite or, times the scale " +
+                         power_of_two(std::log2(scale)) + ", does not fit the " + decimal(base.log2()) +
                          " bits of level " + std::to_string(level) +
                          "; use smaller values or a smaller scale");
   }

@@ -30,8 +30,6 @@ using rlwe::ScaleStep;
 // doubles.
 constexpr double max_plain_integer = 0x1p53;
 
-std::string scale_text(double scale) { return "2^" + decimal(std::log2(scale)); }
-
 void multiply_integer(Ciphertext& a, const BigInteger& factor) {
   const rlwe::Context& context = *a.context;
   const poly::RnsBase& base = context.base(a.meta.level);
@@ -43,9 +41,10 @@ void multiply_integer(Ciphertext& a, const BigInteger& factor) {
 // Throws unless a value of this scale, of magnitude up to 1, fits the level.
 void require_room(const rlwe::Context& context, double scale, std::size_t level, const char* operation) {
   if (std::log2(scale) + 1 > context.base(level).log2()) {
-    throw LevelError(std::string(operation) + ": no level is left: the result's scale " + scale_text(scale) +
-                     " does not fit the " + decimal(context.base(level).log2()) + " bits of level " +
-                     std::to_string(level) + "; use parameters of more depth, or bootstrap before");
+    throw LevelError(std::string(operation) + ": no level is left: the result's scale " +
+                     power_of_two(std::log2(scale)) + " does not fit the " +
+                     decimal(context.base(level).log2()) + " bits of level " + std::to_string(level) +
+                     "; use parameters of more depth, or bootstrap before");
   }
 }
 
@@ -295,8 +294,9 @@ void Evaluator::multiply_scalar_inplace(Ciphertext& a, const Scalar& b, double t
   const double divisor = context()->scales().policy().scales[a.meta.level].divisor;
   const double scale = target_scale * (divisor / a.meta.scale);
   if (!(scale >= 1) || !std::isfinite(scale)) {
-    throw ScaleError("multiply_scalar: a ciphertext of scale " + scale_text(a.meta.scale) + " at level " +
-                     std::to_string(a.meta.level) + " can not have the scale " + scale_text(target_scale) +
+    throw ScaleError("multiply_scalar: a ciphertext of scale " + power_of_two(std::log2(a.meta.scale)) +
+                     " at level " + std::to_string(a.meta.level) + " can not have the scale " +
+                     power_of_two(std::log2(target_scale)) +
                      " after its rescale; rescale it first, or ask for a larger scale");
   }
   require_product(a.meta, b, scale);
