@@ -7,7 +7,9 @@
 #include <type_traits>
 #include <utility>
 
-#include "schemes.hpp"
+#include "hemera/schemes/any_scheme.hpp"
+#include "hemera/schemes/ckks.hpp"
+#include "hemera/schemes/integer/encoder.hpp"
 
 namespace hemera::cpu_bench {
 namespace {
@@ -20,8 +22,9 @@ constexpr std::int64_t step = 1;
 // The right result of the two operands, slot by slot.
 enum class Expected : std::uint8_t { first, sum, product, rotated };
 
-struct Ckks : bench::Ckks {
+struct ComplexNumbers {
   using Value = std::complex<double>;
+  using Encoder = ckks::Encoder;
 
   static std::vector<Value> values(std::size_t degree, int seed) {
     std::vector<Value> result(degree / 2);
@@ -40,6 +43,7 @@ struct Ckks : bench::Ckks {
 
 struct Integers {
   using Value = std::int64_t;
+  using Encoder = integer::Encoder;
 
   static std::vector<Value> values(std::size_t degree, int seed) {
     std::vector<Value> result(degree);
@@ -58,17 +62,14 @@ struct Integers {
   static bool equal(Value a, Value b, std::uint64_t t) { return (a - b) % static_cast<Value>(t) == 0; }
 };
 
-struct Bfv : Integers, bench::Bfv {};
-struct Bgv : Integers, bench::Bgv {};
-
-template <typename Scheme>
+template <typename Values>
 struct Session {
-  using Value = typename Scheme::Value;
+  using Value = typename Values::Value;
 
   std::shared_ptr<const rlwe::Context> context;
   rlwe::SecretKey secret;
-  typename Scheme::Evaluator evaluator;
-  typename Scheme::Encoder encoder;
+  std::unique_ptr<rlwe::Evaluator> evaluator;
+  typename Values::Encoder encoder;
   std::vector<Value> x, y;
   Plaintext plaintext, other_plaintext;
   Ciphertext first, second, sum;
@@ -76,37 +77,37 @@ struct Session {
   Session(const rlwe::Parameters& parameters, int threads)
       : context(rlwe::Context::make(parameters, {}, {.threads = threads})),
         secret(rlwe::generate_secret_key(context)),
-        evaluator(context, rlwe::generate_keys(secret, {.rotations = {step}})),
+        evaluator(any_scheme::make_evaluator(context, rlwe::generate_keys(secret, {.rotations = {step}}))),
         encoder(context),
-        x(Scheme::values(context->degree(), 1)),
-        y(Scheme::values(context->degree(), 2)),
+        x(Values::values(context->degree(), 1)),
+        y(Values::values(context->degree(), 2)),
         plaintext(encoder.encode(x, {})),
         other_plaintext(encoder.encode(y, {})),
         first(encrypt()),
-        second(Scheme::encrypt(other_plaintext, *evaluator.keys().public_key)),
+        second(any_scheme::encrypt(other_plaintext, *evaluator->keys().public_key)),
         sum(first.clone()) {}
 
   [[nodiscard]] Ciphertext encrypt() const {
-    return Scheme::encrypt(plaintext, *evaluator.keys().public_key);
+    return any_scheme::encrypt(plaintext, *evaluator->keys().public_key);
   }
   [[nodiscard]] bool holds(const Ciphertext& ciphertext, Expected expected) const {
-    return holds(Scheme::decrypt(ciphertext, secret), expected);
+    return holds(any_scheme::decrypt(ciphertext, secret), expected);
   }
   [[nodiscard]] bool holds(const Plaintext& message, Expected expected) const {
     const std::vector<Value> found = encoder.decode(message);
-    std::vector<Value> wanted = expected == Expected::rotated ? Scheme::rotated(x) : x;
+    std::vector<Value> wanted = expected == Expected::rotated ? Values::rotated(x) : x;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       if (expected == Expected::sum) wanted[i] += y[i];
       if (expected == Expected::product) wanted[i] *= y[i];
-      if (!Scheme::equal(found[i], wanted[i], context->parameters().plain_modulus())) return false;
+      if (!Values::equal(found[i], wanted[i], context->parameters().plain_modulus())) return false;
     }
     return true;
   }
 };
 
-template <typename Scheme>
+template <typename Values>
 std::vector<Call> calls_of(const rlwe::Parameters& parameters, int threads) {
-  const auto session = std::make_shared<Session<Scheme>>(parameters, threads);
+  const auto session = std::make_shared<Session<Values>>(parameters, threads);
   std::vector<Call> calls;
   // The result is let go after each call, as by a program that uses it once.
   const auto add = [&](const char* name, Expected expected, const auto& operation) {
@@ -114,53 +115,53 @@ std::vector<Call> calls_of(const rlwe::Parameters& parameters, int threads) {
         {name, [session, operation] { (void)operation(*session); },
          [session, operation, expected] { return session->holds(operation(*session), expected); }});
   };
-  using S = Session<Scheme>&;
+  using S = Session<Values>&;
   add("encode", Expected::first, [](S s) { return s.encoder.encode(s.x, {}); });
   calls.push_back({"decode", [session] { (void)session->encoder.decode(session->plaintext); },
                    [session] { return session->holds(session->plaintext, Expected::first); }});
   add("encrypt", Expected::first, [](S s) { return s.encrypt(); });
-  add("decrypt", Expected::first, [](S s) { return Scheme::decrypt(s.first, s.secret); });
-  add("add", Expected::sum, [](S s) { return s.evaluator.add(s.first, s.second); });
+  add("decrypt", Expected::first, [](S s) { return any_scheme::decrypt(s.first, s.secret); });
+  add("add", Expected::sum, [](S s) { return s.evaluator->add(s.first, s.second); });
   calls.push_back({"add_inplace",
-                   [session] { session->evaluator.add_inplace(session->sum, session->second); },
+                   [session] { session->evaluator->add_inplace(session->sum, session->second); },
                    [session] {
                      session->sum = session->first.clone();
-                     session->evaluator.add_inplace(session->sum, session->second);
+                     session->evaluator->add_inplace(session->sum, session->second);
                      return session->holds(session->sum, Expected::sum);
                    }});
   // A sum in place, and so of the same ciphertext again and again.
   const auto add_plain = [&](const char* name, const std::shared_ptr<const Plaintext>& term) {
-    calls.push_back({name, [session, term] { session->evaluator.add_plain_inplace(session->sum, *term); },
+    calls.push_back({name, [session, term] { session->evaluator->add_plain_inplace(session->sum, *term); },
                      [session, term] {
                        session->sum = session->first.clone();
-                       session->evaluator.add_plain_inplace(session->sum, *term);
+                       session->evaluator->add_plain_inplace(session->sum, *term);
                        return session->holds(session->sum, Expected::sum);
                      }});
   };
   add_plain("add_plain", std::make_shared<const Plaintext>(session->encoder.encode(session->y, {})));
-  if constexpr (std::is_base_of_v<Integers, Scheme>) {
+  if constexpr (std::is_same_v<Values, Integers>) {
     add_plain("add_plain_ready", std::make_shared<const Plaintext>(session->encoder.encode(
                                      session->y, {}, rlwe::Encoding::slots, session->first.meta.level)));
   }
   add("multiply_plain", Expected::product,
-      [](S s) { return s.evaluator.multiply_plain(s.first, s.other_plaintext); });
-  if constexpr (std::is_base_of_v<Integers, Scheme>) {
+      [](S s) { return s.evaluator->multiply_plain(s.first, s.other_plaintext); });
+  if constexpr (std::is_same_v<Values, Integers>) {
     // CKKS encodes for a level anyway.
     add("multiply_plain_ready", Expected::product,
         [ready = std::make_shared<Plaintext>(session->encoder.encode(session->y, {}, rlwe::Encoding::slots,
                                                                      session->first.meta.level))](S s) {
-          return s.evaluator.multiply_plain(s.first, *ready);
+          return s.evaluator->multiply_plain(s.first, *ready);
         });
   }
-  add("multiply", Expected::product, [](S s) { return s.evaluator.multiply(s.first, s.second); });
-  add("rotate", Expected::rotated, [](S s) { return s.evaluator.rotate(s.first, step); });
+  add("multiply", Expected::product, [](S s) { return s.evaluator->multiply(s.first, s.second); });
+  add("rotate", Expected::rotated, [](S s) { return s.evaluator->rotate(s.first, step); });
   if (parameters.scheme() == rlwe::Scheme::ckks) {
     // The rescale of a product, whose scale a level is meant to take.
     add("rescale", Expected::product,
-        [product = std::make_shared<Ciphertext>(session->evaluator.multiply(
-             session->first, session->second))](S s) { return s.evaluator.rescale(*product); });
+        [product = std::make_shared<Ciphertext>(session->evaluator->multiply(
+             session->first, session->second))](S s) { return s.evaluator->rescale(*product); });
   } else if (parameters.scheme() == rlwe::Scheme::bgv) {
-    add("rescale", Expected::first, [](S s) { return s.evaluator.rescale(s.first); });
+    add("rescale", Expected::first, [](S s) { return s.evaluator->rescale(s.first); });
   }
   return calls;
 }
@@ -176,15 +177,8 @@ const std::vector<std::string>& operations() {
 }
 
 std::vector<Call> calls(const rlwe::Parameters& parameters, int threads) {
-  switch (parameters.scheme()) {
-    case rlwe::Scheme::bfv:
-      return calls_of<Bfv>(parameters, threads);
-    case rlwe::Scheme::bgv:
-      return calls_of<Bgv>(parameters, threads);
-    case rlwe::Scheme::ckks:
-      break;
-  }
-  return calls_of<Ckks>(parameters, threads);
+  return parameters.scheme() == rlwe::Scheme::ckks ? calls_of<ComplexNumbers>(parameters, threads)
+                                                   : calls_of<Integers>(parameters, threads);
 }
 
 }  // namespace hemera::cpu_bench

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
-#include <set>
 #include <string>
 
 #include "hemera/arith/modulus.hpp"
@@ -20,13 +19,9 @@ constexpr double precise_scale = 0x1p60;
 // A scale is named by its level's, from which rounding takes it no further.
 constexpr double most_rest = 0x1p-40;
 
-// More than any parameters within the format's degrees have: twice what is 128 bits secure at the largest
-// degree, in primes of 30 bits. They bound the time that loading may take (each prime is tested and its root
-// searched), and what a context of the parameters takes.
-constexpr std::size_t most_primes = 256;
+// Bytes of a section, which must not take much memory: of parameters, and of others than the residues, a list
+// of 50,000 keys among them.
 constexpr std::size_t largest_parameters = std::size_t{1} << 18;
-
-// Bytes of the sections other than the residues, a list of 50,000 keys among them: no way to take memory.
 constexpr std::size_t largest_fields = std::size_t{1} << 20;
 
 // Bytes of a key's role in a KEYS section of version 2.
@@ -365,63 +360,6 @@ void check_fields_size(Tag tag, std::uint64_t bytes) {
 Payload read_fields(const Section& section) {
   check_fields_size(section.tag, section.raw_bytes);
   return section.payload();
-}
-
-void check_primes(const rlwe::Parameters& parameters) {
-  const rlwe::ParametersLiteral& literal = parameters.literal();
-  const std::size_t primes = parameters.primes_up_to(parameters.levels() - 1).size() +
-                             literal.special_primes.size() + literal.key_primes.size();
-  if (primes > most_primes) {
-    throw FormatError("parameters of " + std::to_string(primes) + " primes, more than the format's " +
-                      std::to_string(most_primes));
-  }
-}
-
-namespace {
-
-// Before they are tested.
-void check_number_of_primes(std::span<const std::byte> section) {
-  // The first fields of Parameters::write: scheme, degree, primes of each level, special primes.
-  runtime::ByteReader in(section, "the PARA section");
-  static_cast<void>(in.u8());
-  static_cast<void>(in.u64());
-  std::set<std::uint64_t> primes;
-  const auto add = [&](const std::vector<std::uint64_t>& list) {
-    primes.insert(list.begin(), list.end());
-    if (primes.size() > most_primes || list.size() > most_primes) {
-      in.fail("more than the format's " + std::to_string(most_primes) + " primes");
-    }
-  };
-  for (std::size_t levels = in.count(sizeof(std::uint32_t)); levels > 0; --levels) {
-    add(in.u64s());
-  }
-  add(in.u64s());
-}
-
-}  // namespace
-
-rlwe::Parameters read_parameters(std::span<const std::byte> section, std::uint16_t version) {
-  check_number_of_primes(section);
-  runtime::ByteReader in(section, "the PARA section");
-  try {
-    auto parameters = rlwe::Parameters::read(in, version);
-    in.expect_end();
-    check_primes(parameters);
-    if (parameters.format_version() != version) {
-      throw FormatError("the parameters are written in version " + std::to_string(version) +
-                        " of the format, but belong into version " +
-                        std::to_string(parameters.format_version()));
-    }
-    // What the parameters fill in themselves must be there: each has one encoding.
-    runtime::ByteWriter canonical;
-    parameters.write(canonical);
-    if (!std::ranges::equal(canonical.view(), section)) {
-      throw FormatError("the parameters are not encoded as they are saved: a field is left to be filled in");
-    }
-    return parameters;
-  } catch (const ParameterError& error) {
-    throw FormatError("the file holds invalid parameters: " + error.message());
-  }
 }
 
 }  // namespace hemera::io

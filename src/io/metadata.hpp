@@ -1,6 +1,7 @@
 // The sections other than the residues: a file's description of its object (docs/file-format.md).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -66,6 +67,11 @@ struct KeyList {
   static KeyList read(std::span<const std::byte> section, std::uint16_t version);
   void check(const rlwe::Parameters& parameters) const;
 };
+
+/// More than any parameters within the format's degrees have: twice what is 128 bits secure at the largest
+/// degree, in primes of 30 bits. It bounds the time that loading may take (each prime is tested and its root
+/// searched), and what a context of the parameters takes.
+inline constexpr std::size_t most_primes = 256;
 
 /// The bytes of a section of fields. FormatError, before memory is taken, for more than the format allows.
 Payload read_fields(const Section& section);

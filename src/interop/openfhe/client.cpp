@@ -139,6 +139,13 @@ std::map<std::size_t, std::size_t> Client::bootstrap_input_levels() const {
   return levels;
 }
 
+void require_own(const rlwe::Context& session, const rlwe::Context& object, const char* operation) {
+  if (session.parameters() == object.parameters()) return;
+  throw MismatchError(std::string(operation) + ": the object belongs to parameters " +
+                      object.parameters().short_fingerprint() + ", not to " +
+                      session.parameters().short_fingerprint() + " of this session");
+}
+
 Opening open_file(AnyFile& file) { return std::visit(Opener{}, file); }
 
 std::optional<Opening> open_keys(const MultiplicationKeys& file) {

@@ -12,6 +12,7 @@
 #include "interop/openfhe/bootstrap.hpp"
 #include "interop/openfhe/file.hpp"
 #include "interop/openfhe/parameters.hpp"
+#include "rlwe/requirements.hpp"
 
 namespace hemera::interop::openfhe {
 
@@ -78,6 +79,14 @@ class Arrivals {
   const char* operation_;
   std::optional<std::string> tag_;
 };
+
+/// Throws MismatchError unless the object's context has the session's parameters.
+void require_own(const rlwe::Context& session, const rlwe::Context& object, const char* operation);
+template <typename Object>
+void require_own(const rlwe::Context& session, const Object& object, const char* operation) {
+  rlwe::require_filled(object, operation);
+  require_own(session, *object.context, operation);
+}
 
 /// The context in a file, the tag of its objects if it has any, and the primes of its keys.
 struct Opening {

@@ -43,8 +43,7 @@ struct StagePart {
 // values are in [0, 4q), which needs q < 2^62. Output in bit-reversed, that is standard evaluation, order.
 void forward_stage(std::uint64_t* out, const std::uint64_t* in, const LimbTables& tables,
                    const StagePart& part) {
-  const std::uint64_t q = tables.modulus.value();
-  const std::uint64_t twice_q = 2 * q;
+  const std::uint64_t q = tables.modulus.value(), twice_q = 2 * q;
   const std::size_t half = tables.degree / 2 / part.blocks;
   for (std::size_t block = part.first_block; block < part.end_block; ++block) {
     const std::uint64_t w = tables.powers[part.blocks + block];
@@ -94,8 +93,7 @@ void forward_row(std::uint64_t* data, const LimbTables& tables, std::size_t row)
 // Gentleman-Sande (Longa and Naehrig, algorithm 2): between stages all values are in [0, 2q).
 void inverse_stage(std::uint64_t* out, const std::uint64_t* in, const LimbTables& tables,
                    const StagePart& part) {
-  const std::uint64_t q = tables.modulus.value();
-  const std::uint64_t twice_q = 2 * q;
+  const std::uint64_t q = tables.modulus.value(), twice_q = 2 * q;
   const std::size_t half = tables.degree / 2 / part.blocks;
   for (std::size_t block = part.first_block; block < part.end_block; ++block) {
     const std::uint64_t w = tables.inverse_powers[part.blocks + block];
@@ -283,11 +281,9 @@ bool quotient(std::uint64_t* v, const std::uint64_t* const* y, const std::uint64
 }
 
 void weighted_sum(std::uint64_t* out, const std::uint64_t* const* y, const std::uint64_t* weights,
-                  std::size_t sources, std::uint64_t source_bound, const std::uint64_t* v,
+                  std::size_t sources, [[maybe_unused]] std::uint64_t source_bound, const std::uint64_t* v,
                   std::uint64_t product, std::uint64_t shift, std::size_t count, const Modulus& q) {
-  // Any residue below 2^61 will do here.
-  assert(source_bound <= std::uint64_t{1} << 61);
-  (void)source_bound;
+  assert(source_bound <= std::uint64_t{1} << 61);  // any residue below that will do here
   const std::uint64_t minus_product = q.value() - product;
   const std::uint64_t minus_shift = q.value() - shift;
   for (std::size_t n = 0; n < count; ++n) {
@@ -308,8 +304,7 @@ void weighted_sum(std::uint64_t* out, const std::uint64_t* const* y, const std::
 // The words of the products are summed apart: all terms together may pass 192 bits.
 bool rounded_fractions(std::uint64_t* low48, std::uint64_t* rest, const std::uint64_t* const* y,
                        const std::uint64_t* high, const std::uint64_t* low, std::size_t sources,
-                       std::uint64_t source_bound, std::size_t count) {
-  (void)source_bound;
+                       std::uint64_t, std::size_t count) {
   std::uint64_t differences = ~std::uint64_t{0};
   for (std::size_t n = 0; n < count; ++n) {
     uint128 word0 = 0;
