@@ -12,10 +12,10 @@
 namespace hemera::bench {
 
 /// The parts of "A,B".
-inline std::vector<std::string> split(const std::string& text) {
+inline std::vector<std::string> split(const std::string& text, char separator = ',') {
   std::vector<std::string> parts;
   std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, ',');) parts.push_back(part);
+  for (std::string part; std::getline(stream, part, separator);) parts.push_back(part);
   return parts;
 }
 

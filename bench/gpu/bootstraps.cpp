@@ -23,6 +23,7 @@
 #include "hemera/circuits/bootstrap/bootstrap.hpp"
 #include "hemera/circuits/functions/function_plan.hpp"
 #include "hemera/schemes/ckks.hpp"
+#include "options.hpp"
 
 namespace hemera::gpu_bench {
 namespace {
@@ -39,8 +40,6 @@ constexpr double most_bits = 45;
 // The degree of the polynomial that is timed, too, and the bits of the scale that noise may take.
 constexpr std::size_t polynomial_degree = 15;
 constexpr double polynomial_noise_bits = 22;
-
-std::string quoted(const std::string& text) { return "\"" + text + "\""; }
 
 Values uniform_values(std::size_t count, bool real) {
   std::mt19937_64 random(20261121);
@@ -120,10 +119,10 @@ struct Session {
 Fields fields_of(const Session& session, const BootstrapCase& chosen, const std::string& operation,
                  const std::string& mode, std::size_t level) {
   const Bootstrap& plan = session.plan;
-  return {{"scheme", quoted("ckks")},
-          {"operation", quoted(operation)},
+  return {{"scheme", json_string("ckks")},
+          {"operation", json_string(operation)},
           {"n", std::to_string(session.context->degree())},
-          {"preset", quoted(chosen.preset + chosen.changes)},
+          {"preset", json_string(chosen.preset + chosen.changes)},
           {"slots", std::to_string(plan.slots())},
           {"real", plan.is_real() ? "true" : "false"},
           {"merges_parts", plan.merges_parts() ? "true" : "false"},
@@ -132,7 +131,7 @@ Fields fields_of(const Session& session, const BootstrapCase& chosen, const std:
           {"limbs", std::to_string(session.context->base(level).size())},
           {"batch", std::to_string(chosen.batch)},
           {"together", std::to_string(plan.together())},
-          {"mode", quoted(mode)}};
+          {"mode", json_string(mode)}};
 }
 
 void print(const std::vector<TimedRow>& rows) {
@@ -163,7 +162,7 @@ void time_polynomial(const Session& session, const BootstrapCase& chosen, const 
     const ckks::Evaluator evaluator(session.context, function.generate_keys(session.secret));
     const Values reals = uniform_values(plan.slots() * chosen.batch, true);
     const Ciphertext x = session.encrypt(reals, chosen.batch, function.level());
-    time(making(
+    time(making<Ciphertext>(
              [&] {
                const Ciphertext* input = &x;
                return std::move(prepared(evaluator, std::span(&input, 1)).front());
@@ -186,24 +185,9 @@ void time_polynomial(const Session& session, const BootstrapCase& chosen, const 
 
 }  // namespace
 
-std::string fixed(double value) {
-  std::ostringstream text;
-  text.precision(1);
-  text << std::fixed << value;
-  return text.str();
-}
-
-Call making(std::function<Ciphertext()> make, std::function<bool(const Ciphertext&)> check) {
-  auto output = std::make_shared<std::optional<Ciphertext>>();
-  return {.run = [output, make = std::move(make)] { output->emplace(make()); },
-          .release = [output] { output->reset(); },
-          .check = [output, check = std::move(check)] { return output->has_value() && check(**output); }};
-}
-
 std::map<std::string, std::size_t> changes_of(const BootstrapCase& chosen) {
   std::map<std::string, std::size_t> changes;
-  std::istringstream stream(chosen.changes);
-  for (std::string part; std::getline(stream, part, ':');) {
+  for (const std::string& part : bench::split(chosen.changes, ':')) {
     if (part.empty()) continue;
     const std::size_t equals = part.find('=');
     changes[part.substr(0, equals)] = std::stoul(part.substr(equals + 1));
@@ -274,11 +258,11 @@ std::vector<TimedRow> time_bootstrap(const BootstrapCase& chosen, int device, st
   const Values expected = expected_of(plan, values);
   const double wanted = std::min(plan.expected_precision().worst_bits - tolerated_bits, most_bits);
   const Ciphertext in = session.encrypt(values, chosen.batch, plan.input_level());
-  time(making([&] { return session.bootstrap(session.evaluator, in); },
-              [&](const Ciphertext& out) {
-                precision = circuits::precision_of(session.decrypt(out), expected);
-                return precision.worst_bits > wanted;
-              }),
+  time(making<Ciphertext>([&] { return session.bootstrap(session.evaluator, in); },
+                          [&](const Ciphertext& out) {
+                            precision = circuits::precision_of(session.decrypt(out), expected);
+                            return precision.worst_bits > wanted;
+                          }),
        "bootstrap", plan.input_level(), [&] {
          double log_qp = 0;
          for (const circuits::KeyNeed& need : plan.needed_keys()) {
@@ -292,7 +276,7 @@ std::vector<TimedRow> time_bootstrap(const BootstrapCase& chosen, int device, st
                        {"plaintext_bytes", std::to_string(plan.cost().plaintext_bytes)},
                        {"log_qp", fixed(log_qp)},
                        {"device_memory_bytes", std::to_string(session.context->memory()->peak())},
-                       {"security", quoted(rlwe::name(*session.evaluator.keys().security()))}};
+                       {"security", json_string(rlwe::name(*session.evaluator.keys().security()))}};
        });
 
   if (chosen.measures_energy) {
@@ -328,7 +312,7 @@ std::vector<TimedRow> time_bootstrap(const BootstrapCase& chosen, int device, st
       const circuits::PreparedLinearTransform prepared(session.context, transform);
       const Values vector = uniform_values(transform.slots() * chosen.batch, plan.is_real());
       const Ciphertext x = session.encrypt(vector, chosen.batch, transform.level());
-      time(making([&] { return prepared(session.evaluator, x); }, right), "linear_transform",
+      time(making<Ciphertext>([&] { return prepared(session.evaluator, x); }, right), "linear_transform",
            transform.level(), [&] {
              return Fields{{"diagonals", std::to_string(transform.diagonals().size())},
                            {"rotations", std::to_string(transform.rotations().size())}};
@@ -343,7 +327,7 @@ std::vector<TimedRow> time_bootstrap(const BootstrapCase& chosen, int device, st
   const auto from_ephemeral = key({.from = rlwe::ephemeral_secret});
   const Ciphertext low = session.encrypt(small, chosen.batch, 0);
   time(
-      making(
+      making<Ciphertext>(
           [&] {
             return rlwe::mod_down(circuits::mod_raise(low, *to_ephemeral, *from_ephemeral, layout.top_level));
           },
@@ -355,7 +339,7 @@ std::vector<TimedRow> time_bootstrap(const BootstrapCase& chosen, int device, st
   const ckks::Encoder encoder(session.context);
   const rlwe::BatchShape batch = {parts, chosen.batch};
   const Ciphertext v = ckks::encrypt(encoder.encode(t, batch, layout.eval_mod_level), session.secret);
-  time(making(
+  time(making<Ciphertext>(
            [&] {
              std::vector<Ciphertext> inputs;
              inputs.push_back(v.clone());

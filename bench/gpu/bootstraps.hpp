@@ -2,19 +2,14 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "gpu/timer.hpp"
+#include "gpu/rows.hpp"
 #include "hemera/rlwe/ciphertext.hpp"
 
 namespace hemera::gpu_bench {
-
-/// One line of the results: names and JSON values beside the time.
-using Fields = std::vector<std::pair<std::string, std::string>>;
 
 struct BootstrapCase {
   std::string preset;
@@ -37,17 +32,6 @@ struct BootstrapCase {
 BootstrapCase read_bootstrap(const std::string& text);
 /// Its fields by name.
 std::map<std::string, std::size_t> changes_of(const BootstrapCase& chosen);
-
-/// A number with one digit after the point.
-std::string fixed(double value);
-/// A call that makes a ciphertext.
-Call making(std::function<rlwe::Ciphertext()> make, std::function<bool(const rlwe::Ciphertext&)> check);
-
-struct TimedRow {
-  Fields fields;
-  double microseconds = 0, spread = 0;
-  bool checked = false;
-};
 
 /// Times of the whole bootstrap, eager and as a graph, and of its steps.
 std::vector<TimedRow> time_bootstrap(const BootstrapCase& chosen, int device, std::size_t repetitions);

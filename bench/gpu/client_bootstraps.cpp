@@ -114,12 +114,12 @@ std::vector<TimedRow> time_client_bootstrap(const BootstrapCase& chosen, int dev
   const ckks::Encoder encoder(context);
   const rlwe::Ciphertext in = ckks::encrypt(encoder.encode(values, {}, 1), secret);
   circuits::Precision precision;
-  const Call call = making([&] { return bootstrapper(evaluator, in); },
-                           [&](const rlwe::Ciphertext& out) {
-                             precision =
-                                 circuits::precision_of(encoder.decode(ckks::decrypt(out, secret)), values);
-                             return precision.worst_bits > wanted_bits;
-                           });
+  const Call call = making<rlwe::Ciphertext>([&] { return bootstrapper(evaluator, in); },
+                                             [&](const rlwe::Ciphertext& out) {
+                                               precision = circuits::precision_of(
+                                                   encoder.decode(ckks::decrypt(out, secret)), values);
+                                               return precision.worst_bits > wanted_bits;
+                                             });
 
   const Timer timer(*context, repetitions);
   const circuits::Cost& cost = bootstrapper.cost();

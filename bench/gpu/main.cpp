@@ -140,21 +140,6 @@ bool wanted(const Options& options, const std::string& operation) {
   return bench::chosen(options.operations, operation);
 }
 
-std::string quoted(const std::string& text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') result += '\\';
-    result += c;
-  }
-  return result + "\"";
-}
-
-std::string number(double value, int digits) {
-  std::ostringstream text;
-  text << std::fixed << std::setprecision(digits) << value;
-  return text.str();
-}
-
 // The driver's own version where the system reports it, else the CUDA that it serves.
 std::string driver_version(const runtime::CudaDevices& found) {
   std::ifstream file("/proc/driver/nvidia/version");
@@ -223,7 +208,7 @@ class Bench {
       }
     }
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-    std::cerr << "  " << number(seconds.count(), 1) << " s\n";
+    std::cerr << "  " << fixed(seconds.count()) << " s\n";
   }
 
   void run(const BootstrapCase& chosen) {
@@ -243,9 +228,9 @@ class Bench {
   void add_rows(const std::vector<TimedRow>& timings) {
     for (const TimedRow& timing : timings) {
       std::string row = "{";
-      for (const auto& [name, value] : timing.fields) row += quoted(name) + ": " + value + ", ";
-      rows_.push_back(row + "\"microseconds\": " + number(timing.microseconds, 2) +
-                      ", \"spread\": " + number(timing.spread, 2) +
+      for (const auto& [name, value] : timing.fields) row += json_string(name) + ": " + value + ", ";
+      rows_.push_back(row + "\"microseconds\": " + fixed(timing.microseconds, 2) +
+                      ", \"spread\": " + fixed(timing.spread, 2) +
                       ", \"checked\": " + (timing.checked ? "true" : "false") + "}");
       if (!timing.checked) ++wrong_;
     }
@@ -282,14 +267,13 @@ class Bench {
       const std::optional<bench::Energy> energy = measure_gpu_energy(options_.device, round);
       if (!energy) return;
       const auto count = static_cast<double>(products);
-      const double watts = energy->joules / energy->seconds;
-      const std::string fields = ", \"products\": " + std::to_string(products) +
-                                 ", \"millijoules\": " + number(1e3 * energy->joules / count, 4) +
-                                 ", \"watts\": " + number(watts, 1) +
-                                 ", \"idle_watts\": " + number(energy->idle_watts, 1);
       add_row(client, {.median = 1e6 * energy->seconds / count, .spread = 0, .checked = call.check()},
               "eager", "energy_of_products", 1, client.context->top_level(),
-              client.context->base(client.context->top_level()).size(), 0, fields);
+              client.context->base(client.context->top_level()).size(), 0,
+              {{"products", std::to_string(products)},
+               {"millijoules", fixed(1e3 * energy->joules / count, 4)},
+               {"watts", fixed(energy->joules / energy->seconds)},
+               {"idle_watts", fixed(energy->idle_watts)}});
     }
   }
 
@@ -319,7 +303,7 @@ class Bench {
 
   void add_row(const Client& client, const Timing& timing, const std::string& mode,
                const std::string& operation, std::size_t batch, std::size_t level, std::size_t limbs,
-               std::size_t bytes, const std::string& more = {}) {
+               std::size_t bytes, const Fields& more = {}) {
     const rlwe::Parameters& parameters = client.context->parameters();
     const auto& all = client.context->key_base();
     double log_q = 0;
@@ -330,26 +314,29 @@ class Bench {
                    [](unsigned char c) { return std::tolower(c); });
     // BFV's variants give the same decrypted values at different cost.
     if (parameters.literal().bfv_multiplication == rlwe::BfvMultiplication::behz) scheme += " (behz)";
-    std::ostringstream row;
-    row << "{\"scheme\": " << quoted(scheme) << ", \"operation\": " << quoted(operation)
-        << ", \"n\": " << client.context->degree() << ", \"log_q\": " << number(log_q, 1)
-        << ", \"limbs\": " << limbs << ", \"special\": " << parameters.literal().special_primes.size()
-        << ", \"dnum\": " << parameters.digit_count() << ", \"level\": " << level << ", \"batch\": " << batch
-        << ", \"arithmetic\": " << quoted(arithmetic(parameters))
-        << ", \"security\": " << quoted(rlwe::name(parameters.security())) << ", \"mode\": " << quoted(mode)
-        << ", \"microseconds\": " << number(timing.median, 2);
-    if (bytes != 0) row << ", \"bytes\": " << bytes;
-    if (options_.storage != rlwe::Storage::automatic)
-      row << ", \"storage\": " << quoted(name_of(options_.storage));
-    row << more << ", \"spread\": " << number(timing.spread, 2)
-        << ", \"checked\": " << (timing.checked ? "true" : "false") << "}";
-    rows_.push_back(row.str());
-    if (!timing.checked) ++wrong_;
+    Fields fields{{"scheme", json_string(scheme)},
+                  {"operation", json_string(operation)},
+                  {"n", std::to_string(client.context->degree())},
+                  {"log_q", fixed(log_q)},
+                  {"limbs", std::to_string(limbs)},
+                  {"special", std::to_string(parameters.literal().special_primes.size())},
+                  {"dnum", std::to_string(parameters.digit_count())},
+                  {"level", std::to_string(level)},
+                  {"batch", std::to_string(batch)},
+                  {"arithmetic", json_string(arithmetic(parameters))},
+                  {"security", json_string(rlwe::name(parameters.security()))},
+                  {"mode", json_string(mode)}};
+    if (bytes != 0) fields.emplace_back("bytes", std::to_string(bytes));
+    if (options_.storage != rlwe::Storage::automatic) {
+      fields.emplace_back("storage", json_string(name_of(options_.storage)));
+    }
+    fields.insert(fields.end(), more.begin(), more.end());
+    add_rows({TimedRow{std::move(fields), timing.median, timing.spread, timing.checked}});
     std::cerr << "  " << std::left << std::setw(22) << operation << " limbs " << std::setw(3) << limbs
               << " batch " << std::setw(3) << batch << std::setw(6) << mode << std::right << std::setw(10)
-              << number(timing.median, 1) << " us +- " << number(timing.spread, 1)
+              << fixed(timing.median) << " us +- " << fixed(timing.spread)
               << (bytes == 0 ? ""
-                             : ", " + number(static_cast<double>(bytes) / timing.median / 1000, 2) + " GB/s")
+                             : ", " + fixed(static_cast<double>(bytes) / timing.median / 1000, 2) + " GB/s")
               << (timing.checked ? "" : "   WRONG RESULT") << "\n";
   }
 
@@ -383,8 +370,9 @@ int run(int count, char** arguments) {
     }
   }
   std::ostringstream json;
-  json << "{\n  \"gpu\": " << quoted(gpu.name) << ",\n  \"driver\": " << quoted(driver_version(found))
-       << ",\n  \"commit\": " << quoted(HEMERA_COMMIT) << ",\n  \"date\": " << quoted(today())
+  json << "{\n  \"gpu\": " << json_string(gpu.name)
+       << ",\n  \"driver\": " << json_string(driver_version(found))
+       << ",\n  \"commit\": " << json_string(HEMERA_COMMIT) << ",\n  \"date\": " << json_string(today())
        << ",\n  \"rows\": [\n";
   for (std::size_t i = 0; i < bench.rows().size(); ++i) {
     json << "    " << bench.rows()[i] << (i + 1 < bench.rows().size() ? ",\n" : "\n");

@@ -7,6 +7,7 @@
 #include <span>
 #include <stdexcept>
 
+#include "gpu/timer.hpp"
 #include "hemera/poly/backend.hpp"
 #include "hemera/schemes/ckks.hpp"
 #include "options.hpp"
@@ -101,26 +102,14 @@ class Product {
   int bytes_;
 };
 
-std::vector<std::string> parts_of(const std::string& text, char separator) {
-  std::vector<std::string> parts(1);
-  for (const char c : text) {
-    if (c == separator) {
-      parts.emplace_back();
-    } else {
-      parts.back() += c;
-    }
-  }
-  return parts;
-}
-
 }  // namespace
 
 MatrixCase read_matrix(const std::string& text) {
   MatrixCase result;
   const std::string name = "--matrices " + text;
   std::size_t* const sizes[] = {&result.rows, &result.columns, &result.degree};
-  const std::vector<std::string> parts = parts_of(text, ':');
-  const std::vector<std::string> extents = parts_of(parts.at(0), 'x');
+  const std::vector<std::string> parts = bench::split(text, ':');
+  const std::vector<std::string> extents = bench::split(text.substr(0, text.find(':')), 'x');
   if (extents.size() != 3) throw std::invalid_argument(name + ": use ROWSxCOLUMNSxN");
   for (std::size_t i = 0; i < 3; ++i) *sizes[i] = bench::number<std::size_t>(name, extents[i], 1);
   for (std::size_t i = 1; i < parts.size(); ++i) {
@@ -152,14 +141,14 @@ std::vector<TimedRow> time_matrix(const MatrixCase& chosen, int device, std::siz
     const auto add = [&](const char* mode, const Timing& timing) {
       const double products =
           static_cast<double>(chosen.rows * chosen.columns * chosen.degree * chosen.limbs * components);
-      timings.push_back({{{"operation", "\"multiply_matrix\""},
+      timings.push_back({{{"operation", json_string("multiply_matrix")},
                           {"rows", std::to_string(chosen.rows)},
                           {"columns", std::to_string(chosen.columns)},
                           {"n", std::to_string(chosen.degree)},
                           {"limbs", std::to_string(chosen.limbs)},
                           {"bits", std::to_string(chosen.bits)},
                           {"bytes", std::to_string(bytes)},
-                          {"mode", std::string("\"") + mode + "\""},
+                          {"mode", json_string(mode)},
                           {"products_per_ns", fixed(products / timing.median / 1000)}},
                          timing.median,
                          timing.spread,

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "gpu/bootstraps.hpp"
+#include "gpu/rows.hpp"
 
 namespace hemera::gpu_bench {
 

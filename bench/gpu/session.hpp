@@ -70,7 +70,6 @@ Call make_call(const Operands& operands, const std::string& operation);
 
 /// The steps of a relinearization, and what is around them: "mod_up", "key_inner_product", "mod_down",
 /// "relinearize". Without special primes there is no division.
-const std::vector<std::string>& switch_steps();
 Call make_switch_step(const Operands& operands, const std::string& step);
 
 /// Transforms of the first `limbs` primes.

@@ -77,11 +77,6 @@ struct Switch {
 
 }  // namespace
 
-const std::vector<std::string>& switch_steps() {
-  static const std::vector<std::string> names = {"relinearize", "mod_up", "key_inner_product", "mod_down"};
-  return names;
-}
-
 Call make_switch_step(const Operands& in, const std::string& step) {
   auto state = std::make_shared<Switch>(in);
   const bool is_whole = step == "relinearize";

@@ -5,7 +5,9 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "hemera/rlwe/context.hpp"
@@ -26,6 +28,16 @@ struct Call {
   /// Bytes of a copy; 0 of other calls.
   std::size_t bytes = 0;
 };
+
+/// A call that makes a new object.
+template <typename T>
+Call making(std::function<T()> make, std::function<bool(const T&)> check, bool eager_only = false) {
+  auto output = std::make_shared<std::optional<T>>();
+  return {.run = [output, make = std::move(make)] { output->emplace(make()); },
+          .release = [output] { output->reset(); },
+          .check = [output, check = std::move(check)] { return output->has_value() && check(**output); },
+          .eager_only = eager_only};
+}
 
 /// The calls' times, in microseconds.
 struct Timing {
