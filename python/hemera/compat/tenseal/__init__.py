@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from hemera.compat.tenseal.context import ENCRYPTION_TYPE, SCHEME_TYPE, Context
+from hemera.compat.tenseal.context import Context
 from hemera.compat.tenseal.images import enc_matmul_encoding, im2col_encoding
 from hemera.compat.tenseal.installed import install
-from hemera.compat.tenseal.keys import GaloisKeys, PublicKey, RelinKeys, SecretKey
+from hemera.compat.tenseal.keys import ENCRYPTION_TYPE, GaloisKeys, PublicKey, RelinKeys, SecretKey
+from hemera.compat.tenseal.parameters import SCHEME_TYPE
 from hemera.compat.tenseal.plain_tensor import PlainTensor
 from hemera.compat.tenseal.tensors import BFVTensor, CKKSTensor
 from hemera.compat.tenseal.vectors import BFVVector, CKKSVector

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Sequence
 from typing import Literal, NoReturn
 
-from hemera import _core
 from hemera.compat.tenseal import parameters
 from hemera.compat.tenseal.context_file import ContextFile
-from hemera.compat.tenseal.keys import GaloisKeys, PublicKey, RelinKeys, SecretKey
+from hemera.compat.tenseal.keys import (
+    ENCRYPTION_TYPE,
+    GaloisKeys,
+    NoKeyError,
+    PublicKey,
+    RelinKeys,
+    SecretKey,
+    galois_steps,
+    require_secret,
+)
 from hemera.compat.tenseal.matrices import EncodedMatrices
-from hemera.errors import MissingKeyError, ParameterError
+from hemera.compat.tenseal.parameters import SCHEME_TYPE
+from hemera.errors import ParameterError
 from hemera.inputs.fields import damaged
 from hemera.objects import context as own_context
 from hemera.objects import keys as own_keys
@@ -19,29 +27,9 @@ from hemera.objects import keys as own_keys
 _RELIN, _RESCALE, _MOD_SWITCH = 1, 2, 4
 """The flags in a file."""
 _MOST_KEY_BYTES = 8 << 30
-"""The most bytes of keys that are made as a file loads. The largest parameters of 128 bits take half of
-it."""
+"""The most bytes of keys that are made as a file loads: twice those of the largest secure parameters."""
 _ZSTANDARD = 2
 """The compression of SEAL's objects, as SEAL chooses it."""
-
-
-class SCHEME_TYPE(enum.Enum):  # noqa: N801, as TenSEAL names it
-    """The scheme of a context."""
-
-    NONE = 0
-    BFV = 1
-    CKKS = 2
-
-
-class ENCRYPTION_TYPE(enum.Enum):  # noqa: N801, as TenSEAL names it
-    """The key that encrypts: the public key, or the secret key."""
-
-    ASYMMETRIC = 0
-    SYMMETRIC = 1
-
-
-class NoKeyError(MissingKeyError, ValueError):
-    """A key that the context does not hold, as the ValueError that TenSEAL raises."""
 
 
 class Context:
@@ -136,7 +124,7 @@ class Context:
         file = ContextFile.from_bytes(data)
         self = object.__new__(cls)
         with damaged("the context of TenSEAL"):
-            found = parameters.from_seal(file.parameters, _top_scale(file))
+            found = parameters.from_seal(file.parameters, parameters.top_scale(file))
             self._start(found, ENCRYPTION_TYPE(file.encryption_type), n_threads, device)
         self._require_room(file)
         self._flags, self._global_scale = file.flags, file.scale
@@ -309,7 +297,7 @@ class Context:
         if self.has_galois_keys():
             return
         bfv = self._found.params.scheme == "bfv"
-        steps = _rotations(self._found.params.degree)
+        steps = galois_steps(self._found.params.degree)
         self._hold(
             self._home.generate_keys(
                 secret,
@@ -326,7 +314,7 @@ class Context:
         if not file.secret_key:
             return
         params = self._found.params
-        count = (len(_rotations(params.degree)) + 1) * file.had_galois_keys + file.had_relin_keys
+        count = (len(galois_steps(params.degree)) + 1) * file.had_galois_keys + file.had_relin_keys
         size = count * params.switching_key_bytes
         if size > _MOST_KEY_BYTES:
             raise ParameterError(
@@ -410,27 +398,3 @@ def encryption_key(context: Context) -> own_keys.SecretKey | own_keys.Keys:
     if not context.has_public_key():
         context.public_key()  # raises
     return context._held()
-
-
-def require_secret(key: object) -> own_keys.SecretKey:
-    """Hemera's key of a `SecretKey`. TypeError if it is none."""
-    if not isinstance(key, SecretKey):
-        raise TypeError(f"incorrect type: {type(key)} != SecretKey")
-    return key.data
-
-
-def _top_scale(file: ContextFile) -> float | None:
-    """The scale of the top level for parameters from a file; None: they are no CKKS parameters."""
-    described = _core.describe_seal(file.parameters, None)
-    if described is None or ("scheme", "CKKS") not in described[2]:
-        return None
-    if file.top_scale is not None:
-        return file.top_scale
-    primes = parameters.ciphertext_primes(file.parameters)
-    return parameters.settled_scale(file.scale or float(primes[-1]), primes)
-
-
-def _rotations(degree: int) -> list[int]:
-    """Rotations by powers of two to both sides; half a turn is one of both."""
-    powers = [1 << bit for bit in range((degree // 2 - 1).bit_length())]
-    return [*powers, *(-step for step in powers[:-1])]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import math
 import struct
 import warnings
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from hemera import _core, bfv, ckks
+from hemera.compat.tenseal.context_file import ContextFile
 from hemera.errors import FormatError, ParameterError, SecurityError, SecurityWarning
 from hemera.parameters import Parameters, max_log_modulus
 
@@ -22,6 +24,14 @@ _LEAST_RANGE_BITS = 4
 _MAGIC, _HEADER_BYTES, _MAJOR, _MINOR = 0xA15E, 16, 4, 3
 """The beginning of SEAL's files. TenSEAL 0.3.18 has SEAL 4.3, which loads files of its own version alone."""
 _SCHEME_NUMBERS = {"bfv": 1, "ckks": 2}
+
+
+class SCHEME_TYPE(enum.Enum):  # noqa: N801, as TenSEAL names it
+    """The scheme of a context."""
+
+    NONE = 0
+    BFV = 1
+    CKKS = 2
 
 
 @dataclass(frozen=True)
@@ -171,3 +181,14 @@ def _framed(payload: bytes) -> bytes:
     """An object of SEAL with its header."""
     size = _HEADER_BYTES + len(payload)
     return struct.pack("<HBBBBHQ", _MAGIC, _HEADER_BYTES, _MAJOR, _MINOR, 0, 0, size) + payload
+
+
+def top_scale(file: ContextFile) -> float | None:
+    """The scale of the top level for parameters from a file; None: they are no CKKS parameters."""
+    described = _core.describe_seal(file.parameters, None)
+    if described is None or ("scheme", "CKKS") not in described[2]:
+        return None
+    if file.top_scale is not None:
+        return file.top_scale
+    primes = ciphertext_primes(file.parameters)
+    return settled_scale(file.scale or float(primes[-1]), primes)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hemera.compat.tenseal.context import Context, NoKeyError, encryption_key, home_of, require_secret
-from hemera.compat.tenseal.keys import SecretKey
+from hemera.compat.tenseal.context import Context, encryption_key, home_of
+from hemera.compat.tenseal.keys import NoKeyError, SecretKey, require_secret
 from hemera.compat.tenseal.messages import read_message, write_message
 from hemera.errors import FormatError, MismatchError, ParameterError
 from hemera.inputs.encoding import power_of_two
