@@ -27,8 +27,7 @@ from hemera.objects.devices import devices
 from hemera.objects.evaluator import Evaluator
 from hemera.objects.graph import Graph
 from hemera.objects.keys import Keys, SecretKey, SwitchingKey, rotations_needed
-from hemera.objects.load import load_parameters
-from hemera.parameters import Parameters
+from hemera.parameters import Parameters, load_parameters
 
 if TYPE_CHECKING:
     from hemera import integers, multiparty, search, serving

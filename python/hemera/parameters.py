@@ -105,6 +105,10 @@ def chain_levels(
     return [list(level) for level in levels]
 
 
+_CLASSES: dict[str, type[Parameters]] = {}
+"""The class of each scheme."""
+
+
 class Parameters:
     """Immutable, validated parameters of one scheme: `hemera.ckks.Parameters`, `hemera.bfv.Parameters` or
     `hemera.bgv.Parameters`, whose constructors make them.
@@ -119,6 +123,10 @@ class Parameters:
 
     def __init__(self) -> None:
         raise TypeError("use hemera.ckks.Parameters, hemera.bfv.Parameters or hemera.bgv.Parameters")
+
+    def __init_subclass__(cls) -> None:
+        if "scheme" in vars(cls):
+            _CLASSES[cls.scheme] = cls
 
     @classmethod
     def _wrap(cls, core: _core.Parameters) -> Self:
@@ -281,3 +289,27 @@ def _core_mismatch(wanted: str, found: str) -> Exception:
         f"these are parameters of {found.upper()}, not of {wanted.upper()}: load them with "
         f"hemera.{found}.Parameters.load or hemera.load_parameters"
     )
+
+
+def load_parameters(source: Source) -> Parameters:
+    """Parameters of any scheme from their bytes or a file's path. Weak parameters load too, with a
+    SecurityWarning.
+
+    Raises:
+        FormatError: if the bytes are damaged or not Hemera's.
+        MismatchError: if the bytes hold something else.
+        FileError: if the file can not be read.
+
+    Examples:
+        >>> params = hm.ckks.Parameters.for_circuit(depth=1)
+        >>> hm.load_parameters(bytes(params)) == params
+        True
+    """
+    return parameters_of(read(source, _core.load_parameters, _core.load_parameters_file))
+
+
+def parameters_of(core: _core.Parameters) -> Parameters:
+    """The core's parameters as the class of their scheme, with a SecurityWarning if they are weak."""
+    loaded = _CLASSES[core.scheme.name]._wrap(core)
+    warn_if_weak(loaded)
+    return loaded

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hemera import _core
-from hemera.circuits.diagonals import diagonals_by_number
 from hemera.circuits.handles import ValueT, evaluated
-from hemera.circuits.matrices import vectors_of
+from hemera.circuits.matrices import diagonals_by_number, vectors_of
 from hemera.circuits.plans import ClearPlan
 from hemera.parameters import require_naturals
 

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hemera import _core
-from hemera.circuits.diagonals import diagonals_by_number, indices_of, numbers_of
-from hemera.circuits.matrices import vectors_of
+from hemera.circuits.matrices import diagonals_by_number, indices_of, numbers_of, vectors_of
 from hemera.circuits.slots import SlotPlan
 from hemera.inputs.plain import plain_array
 

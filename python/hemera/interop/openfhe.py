@@ -15,7 +15,7 @@ from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.context import Context
 from hemera.objects.evaluator import Evaluator
 from hemera.objects.keys import Keys, SecretKey
-from hemera.objects.load import parameters_of
+from hemera.parameters import parameters_of
 
 __all__ = ["LIBRARY", "Format", "Session", "Source"]
 

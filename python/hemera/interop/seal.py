@@ -12,7 +12,7 @@ from hemera.interop._session import Source, read_source
 from hemera.objects.ciphertext import Ciphertext, Plaintext
 from hemera.objects.context import Context
 from hemera.objects.keys import Keys, SecretKey
-from hemera.objects.load import parameters_of
+from hemera.parameters import parameters_of
 
 __all__ = ["LIBRARY", "Compression", "Session", "Source"]
 

@@ -14,7 +14,7 @@ from hemera.multiparty.pieces import Pieces
 from hemera.multiparty.shared import Shared
 from hemera.multiparty.terms import Terms
 from hemera.objects.context import Context
-from hemera.objects.load import load_parameters
+from hemera.parameters import load_parameters
 
 __all__ = ["Contribution", "Keys"]
 
