@@ -22,11 +22,7 @@ Multiplication = Literal["hps_over_q", "hps", "behz"]
 T = TypeVar("T")
 Name = TypeVar("Name", bound=str)
 
-SCHEMES: Mapping[str, _core.Scheme] = {
-    "bfv": _core.Scheme.bfv,
-    "bgv": _core.Scheme.bgv,
-    "ckks": _core.Scheme.ckks,
-}
+SCHEMES: Mapping[str, _core.Scheme] = {each.name: each for each in _core.Scheme}
 RESCALING: Mapping[Rescaling, bool] = {"automatic": False, "manual": True}
 """Whether the caller rescales."""
 MULTIPLICATION: Mapping[Multiplication, _core.BfvMultiplication] = {
@@ -41,15 +37,6 @@ def choose(choices: Mapping[Name, T], name: Name, what: str) -> T:
     if name not in choices:
         raise _core.ParameterError(f"{what} must be one of {', '.join(map(repr, choices))}, not {name!r}")
     return choices[name]
-
-
-def prefix_levels(primes: Sequence[int], last_base: int) -> list[list[int]]:
-    """The bases of a chain that drops one prime a level: all primes, all but the last, ... the first ones."""
-    if not 1 <= last_base <= len(primes):
-        raise _core.ParameterError(
-            f"the last base needs 1 to {len(primes)} of the {len(primes)} primes, not {last_base}"
-        )
-    return [list(primes[:count]) for count in range(last_base, len(primes) + 1)]
 
 
 def max_log_modulus(degree: int, bits: int, secret_weight: int = 0) -> int | None:
@@ -97,12 +84,16 @@ def check_security(security: int | None) -> None:
 def chain_levels(
     primes: Sequence[int], last_base: int, levels: Sequence[Sequence[int]] | None
 ) -> list[list[int]]:
-    """The bases of a chain: `levels`, or else the bases that drop one of `primes` a level."""
-    if levels is None:
-        return prefix_levels(primes, last_base)
-    if len(primes) != 0:
-        raise _core.ParameterError("give primes or levels, not both")
-    return [list(level) for level in levels]
+    """The bases of a chain: `levels`, or else all primes, all but the last, ... the first `last_base`."""
+    if levels is not None:
+        if len(primes) != 0:
+            raise _core.ParameterError("give primes or levels, not both")
+        return [list(level) for level in levels]
+    if not 1 <= last_base <= len(primes):
+        raise _core.ParameterError(
+            f"the last base needs 1 to {len(primes)} of the {len(primes)} primes, not {last_base}"
+        )
+    return [list(primes[:count]) for count in range(last_base, len(primes) + 1)]
 
 
 _CLASSES: dict[str, type[Parameters]] = {}
@@ -133,7 +124,11 @@ class Parameters:
         if cls is Parameters:
             raise TypeError("parameters of any scheme load by hemera.load_parameters")
         if core.scheme != SCHEMES[cls.scheme]:
-            raise _core_mismatch(cls.scheme, core.scheme.name)
+            found = core.scheme.name
+            raise _core.MismatchError(
+                f"these are parameters of {found.upper()}, not of {cls.scheme.upper()}: load them with "
+                f"hemera.{found}.Parameters.load or hemera.load_parameters"
+            )
         self = cls.__new__(cls)
         self._native = core
         return self
@@ -282,13 +277,6 @@ class Parameters:
             "bytes of a switching key": self.switching_key_bytes,
             "fingerprint": self.fingerprint[:16],
         }
-
-
-def _core_mismatch(wanted: str, found: str) -> Exception:
-    return _core.MismatchError(
-        f"these are parameters of {found.upper()}, not of {wanted.upper()}: load them with "
-        f"hemera.{found}.Parameters.load or hemera.load_parameters"
-    )
 
 
 def load_parameters(source: Source) -> Parameters:

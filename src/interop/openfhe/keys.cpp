@@ -12,6 +12,7 @@
 #include "hemera/runtime/error.hpp"
 #include "io/secret.hpp"
 #include "rlwe/key_storage.hpp"
+#include "rlwe/restriction.hpp"
 
 namespace hemera::interop::openfhe {
 namespace {
@@ -23,17 +24,6 @@ constexpr std::uint64_t largest_secret = 127;
 
 void require_evaluation_form(const PolynomialView& polynomial) {
   if (!polynomial.is_evaluation) refuse_key("its polynomials are not in evaluation form");
-}
-
-// The limbs over a part of the base of a key, in evaluation form.
-poly::Poly restricted(const rlwe::Context& context, const poly::Poly& key, const poly::RnsBase& base,
-                      runtime::Secrecy secrecy) {
-  poly::Poly part = context.make_poly(1, key.shape().components, base, poly::Form::evaluation, secrecy);
-  const std::vector<std::uint32_t> positions = key.base().positions(base);
-  for (std::size_t l = 0; l < base.size(); ++l) {
-    context.backend().copy(context.queue(), part.view().limbs(l, 1), key.view().limbs(positions[l], 1));
-  }
-  return part;
 }
 
 // The gadget of a key over these primes.
@@ -213,7 +203,7 @@ std::shared_ptr<PublicKeyObject> from_public_key(const rlwe::PublicKey& key, Cry
         "client make "
         "its own");
   }
-  const poly::Poly part = restricted(context, key.poly, base, runtime::Secrecy::open);
+  const poly::Poly part = rlwe::restrict_to(context, key.poly, base);
   BaseParameters parameters(*object->header.context);
   for (std::size_t half = 0; half < 2; ++half) {
     object->polynomials.push_back(download(context, part, 0, half, parameters));
@@ -227,7 +217,7 @@ std::shared_ptr<PrivateKeyObject> from_secret_key(const rlwe::SecretKey& key, Cr
   auto object = std::make_shared<PrivateKeyObject>();
   object->header = std::move(header);
   // OpenFHE's has the moduli of ciphertexts alone.
-  const poly::Poly part = restricted(context, key.poly, context.chain().all(), runtime::Secrecy::secret);
+  const poly::Poly part = rlwe::restrict_to(context, key.poly, context.chain().all());
   BaseParameters parameters(*object->header.context);
   object->polynomial = download(context, part, 0, 0, parameters);
   context.queue().synchronize();
