@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from hemera.arrays.lines import beside, jumps_of, once
-from hemera.arrays.operations import Apply, Formula
-from hemera.arrays.recorder import GRID, Recorder
+from hemera.arrays.operations import Affine, Apply, Formula, Multiply
+from hemera.arrays.recorder import GRID, NOT_NEGATIVE, Recorder
 from hemera.arrays.sparse_map import Floats, Shape, SparseMap, scaling_of
 from hemera.circuits import Function, Polynomial
 
@@ -198,6 +198,8 @@ class FusingRecorder(Recorder):
         """Nodes as functions of other ones."""
         self._unmade: dict[int, Exception] = {}
         """Why no polynomial is near to a node's function, which only chains may take in."""
+        self._squares: dict[int, int] = {}
+        """Nodes that are meant not to be negative, by the polynomials that took their places."""
 
     def chain(self, number: int) -> Chain:
         """A node as a function of another one, or of itself."""
@@ -243,7 +245,7 @@ class FusingRecorder(Recorder):
             return None
         whole = _then(chain, formula, name)
         found = self._as_one(whole, number)
-        return None if found is None else self._one(whole, found[0])
+        return None if found is None else self._one(whole, found[0], int(name in NOT_NEGATIVE))
 
     def unmade(self, formula: Formula, name: str, number: int, reason: Exception) -> int:
         interval = self.interval(number)
@@ -299,7 +301,32 @@ class FusingRecorder(Recorder):
         fewer = fewer or (one.depth == chain.depth and one.products < _FEWER * chain.products)
         points = np.linspace(*self.interval(chain.root), GRID)
         better = fewer or chain.error(points) > _MOST_LOST * tolerance
-        return self._one(chain, polynomial) if better else number
+        if not better:
+            return number
+        fused = self._one(chain, polynomial, self.facts[number].sign)
+        if self.facts[number].sign > 0:
+            self._squares[fused] = number
+        return fused
+
+    def not_negative(self, number: int) -> int:
+        if self.range(number)[0] >= 0:
+            return number
+        whole = self._squares.get(number, number)
+        if self.range(whole)[0] >= 0:
+            return whole
+        node = self.program.nodes[whole]
+        own = node.operation
+        if not isinstance(own, (Affine, Multiply)):
+            return number
+        operands = [self.not_negative(at) for at in node.operands]
+        if operands == list(node.operands):
+            return number
+        if isinstance(own, Affine):
+            terms = list(zip(operands, own.maps, strict=True))
+            found = Recorder.affine(self, terms, node.shape, own.offset)
+        else:
+            found = Recorder.multiply(self, *operands)
+        return found if self.range(found)[0] >= 0 else number
 
     def _as_one(self, chain: Chain, number: int) -> tuple[Polynomial, float] | None:
         """The chain of a node, or of a function of it, as one polynomial, and the tolerance that it has to
@@ -321,8 +348,9 @@ class FusingRecorder(Recorder):
             apart = np.abs(found.evaluate_clear(np.clip(points, *interval)) - chain.formula(points)).max()
         return (found, tolerance) if apart <= 4 * tolerance else None
 
-    def _one(self, chain: Chain, polynomial: Polynomial) -> int:
-        """The node of a polynomial in place of a chain."""
+    def _one(self, chain: Chain, polynomial: Polynomial, sign: int) -> int:
+        """The node of a polynomial in place of a chain, whose values have a sign (0: any), but for errors."""
         number = super().apply(polynomial, chain.root, formula=chain.formula)
+        self.facts[number].sign = self.facts[number].sign or sign
         self._chains[number] = chain.as_one(polynomial)
         return number

@@ -51,6 +51,8 @@ _NEARLY = 2.0**-7
 def named(x: A, name: str) -> A:
     """A function of `hemera.circuits` on the range of the values, with the program's precision."""
     recorder_of(x).approximates(name)
+    if name == "sqrt":
+        x = at_node(x, recorder_of(x).not_negative(number_of(x)))
     x = kept_from_zero(x, name)
     clear, make = FORMULAS[name], getattr(circuits, _NAMES.get(name, name))
     size = np.abs if name == "gelu" else clear

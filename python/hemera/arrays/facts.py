@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from hemera.arrays.sparse_map import Floats
 from hemera.circuits import Function, Polynomial
+from hemera.errors import ParameterError
 
 Bounds = tuple[Floats, Floats]
 """The least and the largest value of each element, flat."""
@@ -121,6 +122,19 @@ def beside_steps(values: NDArray[Any], step: float) -> NDArray[np.bool_]:
     quotients = values / step
     found: NDArray[np.bool_] = np.abs(quotients - np.rint(quotients)) > 2.0**-10
     return found
+
+
+def require_samples(name: str, samples: NDArray[Any], ends: tuple[float, float], step: float | None) -> None:
+    """ParameterError for samples outside of a range, or that are no multiples of the step of their input."""
+    low, high = ends
+    slack = 2.0**-30 * max(abs(low), abs(high))
+    if not (np.isfinite(samples).all() and samples.min() >= low - slack and samples.max() <= high + slack):
+        raise ParameterError(
+            f"input {name!r}: samples from {samples.min():g} to {samples.max():g}, and the range is from "
+            f"{low:g} to {high:g}"
+        )
+    if step is not None and beside_steps(samples, step).any():
+        raise ParameterError(f"input {name!r}: samples are no multiples of the step {step:g}")
 
 
 def multiples(values: Floats, step: float) -> tuple[Floats, NDArray[np.bool_]]:

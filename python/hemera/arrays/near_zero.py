@@ -59,6 +59,11 @@ def adding(numbers: Mapping[tuple[str, str], float]) -> Iterator[None]:
         _added.reset(token)
 
 
+def adds_numbers() -> bool:
+    """Whether programs of this thread add numbers, and so differ from their functions."""
+    return bool(_added.get())
+
+
 def kept_from_zero(x: _A, name: str) -> _A:
     """The operand of a function, with the number that is added there, if there is one."""
     numbers = _added.get()

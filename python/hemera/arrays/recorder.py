@@ -19,9 +19,9 @@ from hemera.arrays.facts import (
     Bounds,
     Facts,
     Watch,
-    beside_steps,
     common_divisor,
     common_step,
+    require_samples,
     sign_of,
     step_of_sum,
     widened,
@@ -63,7 +63,7 @@ _LARGEST = 2.0**100
 ciphertext."""
 _STEEP = ("inverse", "log", "sqrt")
 """Functions that take many levels, or can not be made, where values come near 0."""
-_NOT_NEGATIVE = ("abs", "exp", "relu", "sigmoid", "sqrt")
+NOT_NEGATIVE = ("abs", "exp", "relu", "sigmoid", "sqrt")
 """Functions whose values are not below 0, but for their errors."""
 
 
@@ -119,7 +119,7 @@ class Recorder:
             raise ParameterError(f"input {name!r}: the step must be a positive number, not {step:g}")
         ends = (float(low), float(high))
         if samples is not None:
-            _require_samples(name, samples, ends, step)
+            require_samples(name, samples, ends, step)
         number = self.program.add(Input(name, *ends), (), shape, "", ends)
         bounds = self.program.nodes[number].operation.bounds((), shape)
         step = 1.0 if step is None and self.is_exact else step
@@ -211,7 +211,7 @@ class Recorder:
         low, high = own.bounds([self.facts[at].bounds for at in operands], shape)
         if limits is not None:
             low, high = (np.full(low.shape, end) for end in limits)
-        sign = int(function.name in _NOT_NEGATIVE)
+        sign = int(function.name in NOT_NEGATIVE)
         if function.name == "inverse":
             sign = self.facts[operands[0]].sign
         return self._add(own, operands, shape, step, sign, (low, high))
@@ -234,6 +234,10 @@ class Recorder:
         """A function of a node as one polynomial of the node's own argument; None where there is
         nothing else, or no polynomial has the precision. The name is that of the function, for people."""
         return None
+
+    def not_negative(self, number: int, /) -> int:
+        """A node with the values of another one, without errors that take them below 0, if there is one."""
+        return number
 
     def unmade(self, _formula: Formula, _name: str, _number: int, reason: Exception, /) -> int:
         """A function of a node that no polynomial is near to, where later ones may take it in; else the
@@ -369,18 +373,6 @@ class Recorder:
         low, high = np.minimum(low, most), np.maximum(high, least)
         lowest, highest = widened(least, most, room, self.margin, sign)
         return np.maximum(low, lowest), np.minimum(high, highest)
-
-
-def _require_samples(name: str, samples: NDArray[Any], ends: tuple[float, float], step: float | None) -> None:
-    low, high = ends
-    slack = 2.0**-30 * max(abs(low), abs(high))
-    if not (np.isfinite(samples).all() and samples.min() >= low - slack and samples.max() <= high + slack):
-        raise ParameterError(
-            f"input {name!r}: samples from {samples.min():g} to {samples.max():g}, and the range is from "
-            f"{low:g} to {high:g}"
-        )
-    if step is not None and beside_steps(samples, step).any():
-        raise ParameterError(f"input {name!r}: samples are no multiples of the step {step:g}")
 
 
 def _require_whole(values: Floats) -> None:

@@ -20,6 +20,7 @@ from hemera.compiler.options import LayoutName, Options
 from hemera.compiler.parameter_search import MOST_SLOTS, Search
 from hemera.compiler.passes import ARRAYS, OnArrays, readings_of, traced
 from hemera.compiler.precision import Budget, precise
+from hemera.compiler.repeated import require_repeated
 from hemera.compiler.report import deepest_text
 from hemera.compiler.result_errors import Recording
 from hemera.compiler.specs import ArraySpec, are_far, require_fitting, spec_of
@@ -83,15 +84,20 @@ class _Compilation:
 
     def recorded(self, budget: Budget) -> Recording:
         """The function on encrypted arrays."""
+        return Recording(self._traced(budget), self.specs, self.examples)
+
+    def _traced(self, budget: Budget) -> FusingRecorder:
         recorder = FusingRecorder(
             precision_bits=budget.function_bits, margin=self.own.margin, more_bits=budget.more_bits
         )
         traced(self.what, self.specs, recorder, self.examples).settle()
-        return Recording(recorder, self.specs, self.examples)
+        return recorder
 
     def compiled(self, recording: Recording, budget: Budget) -> Compiled:
         """A recorded program as a plan: in a layout of samples, or with elements in slots."""
         own, program = self.own, recording.recorder.program
+        given = self.what, self.specs, recording.one, recording.recorder
+        require_repeated(*given, lambda: self._traced(budget))
         watching = Watching.of(recording.recorder)
         readings = readings_of(recording.recorder, own.precision_bits)
         packaging = Packaging(tuple(self.specs), own, watching.unwatched, readings, watching.lines)

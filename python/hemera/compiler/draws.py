@@ -87,6 +87,16 @@ def draws(program: TensorProgram, specs: Sequence[ArraySpec], examples: Sequence
     return _with_bends(program, replace(found, is_approximated=bool(program.approximated)), specs)
 
 
+def one_draw(specs: Sequence[ArraySpec]) -> list[Values]:
+    """An array for each input, uniform in its range; of int64 where the step is whole."""
+    random = np.random.default_rng(0)
+    found = [_drawn(spec, 1, 0, random)[0] for spec in specs]
+    return [
+        np.asarray(x, np.int64 if own.step is not None and own.step % 1 == 0 else np.float64)
+        for x, own in zip(found, specs, strict=True)
+    ]
+
+
 def _drawn(spec: ArraySpec, count: int, ends: int, random: np.random.Generator) -> Values:
     """Uniform draws, and ends of the range: all at one end first, then each element at any."""
     assert spec.range is not None

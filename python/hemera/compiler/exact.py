@@ -18,9 +18,11 @@ from hemera.arrays.tensor import TensorProgram
 from hemera.arrays.tiling import SplitProgram, split
 from hemera.compiler.attempts import Impossible, NotPossibleError, attempted
 from hemera.compiler.candidates import Found, LaidOut, Packaging
+from hemera.compiler.draws import one_draw
 from hemera.compiler.options import Options
 from hemera.compiler.parameter_search import Chosen
 from hemera.compiler.passes import ARRAYS, LEVELS, SLOTS, OnArrays, OnSlots, readings_of, traced
+from hemera.compiler.repeated import require_repeated
 from hemera.compiler.specs import ArraySpec, require_fitting, spec_of
 from hemera.errors import MismatchError, NoiseError, ParameterError, SecurityError
 from hemera.integer_parameters import IntegerParameters
@@ -77,7 +79,12 @@ def exact_program(
     specs = [_whole_spec(each, at) for at, each in enumerate(inputs)]
     most_slots = _MOST_SLOTS if params is None or params.max_slots == 0 else params.max_slots // 2
     require_fitting(specs, samples, most_slots)
-    recorder = traced(what, specs, Recorder(precision_bits=math.inf))
+
+    def recorded() -> Recorder:
+        return traced(what, specs, Recorder(precision_bits=math.inf))
+
+    recorder = recorded()
+    require_repeated(what, specs, one_draw(specs), recorder, recorded)
     at = ARRAYS.run(OnArrays(recorder.program, specs, scheme))
     parts = split(at.program, most_slots // samples)
     packaging = Packaging(tuple(specs), options, readings=readings_of(recorder, math.inf))

@@ -137,7 +137,9 @@ def named_results(result: Any, recorder: Recorder) -> dict[str, Array]:
     else:
         named = {"output": result[0] if isinstance(result, (list, tuple)) else result}
     for name, value in named.items():
-        if not isinstance(value, Array) or recorder_of(value) is not recorder:
+        if isinstance(value, Array) and recorder_of(value) is not recorder:
+            raise TypeError(f"the function returns an array of another call as {name!r}; let it keep none")
+        if not isinstance(value, Array):
             raise TypeError(
                 f"the function returns {type(value).__name__} as {name!r}; return arrays that come of its "
                 "arguments"

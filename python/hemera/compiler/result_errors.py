@@ -117,6 +117,8 @@ class Recording:
         self._program = recorder.program
         pruned = self._program.pruned()
         self._draws = draws(pruned, specs, examples)
+        self.one = [each[0] for each in self._draws.inputs]
+        """An array for each input."""
         inputs = self._draws.inputs
         exact = values = exact_values(pruned, inputs)
         if pruned.approximated:

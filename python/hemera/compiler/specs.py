@@ -142,8 +142,7 @@ def spec_of(given: Any, at: int, samples: NDArray[Any] | None, margin: float) ->
         MismatchError: when the samples have another shape.
     """
     if not isinstance(given, ArraySpec):
-        dtype = np.bool_ if getattr(given, "dtype", None) == np.bool_ else None
-        return spec_of(ArraySpec(shape_of(given), dtype=dtype), at, samples, margin)
+        return spec_of(ArraySpec(shape_of(given), dtype=_type_of(given, samples)), at, samples, margin)
     name, limits, clip = given.name or ("x" if at == 0 else f"x{at}"), given.range, given.clip
     if samples is not None:
         if samples.shape[1:] != given.shape or not len(samples):
@@ -159,6 +158,17 @@ def spec_of(given: Any, at: int, samples: NDArray[Any] | None, margin: float) ->
         )
     clip = given.range is None if clip is None else clip
     return replace(given, range=checked_range(f"input {name!r}", limits), name=name, clip=clip)
+
+
+def _type_of(example: Any, samples: NDArray[Any] | None) -> DTypeLike | None:
+    """The type of an input by an example: of truth values, of integers where its samples are whole, too;
+    None: of any numbers. Integers that are far from 0 are centred as any numbers are."""
+    kind = getattr(getattr(example, "dtype", None), "kind", "")
+    if kind == "b":
+        return np.bool_
+    if kind not in ("i", "u") or samples is None or not samples.size or (samples % 1 != 0).any():
+        return None
+    return np.int64 if centre_of((float(samples.min()), float(samples.max()))) == 0 else None
 
 
 def checked_range(what: str, limits: tuple[float, float]) -> tuple[float, float]:

@@ -183,19 +183,15 @@ TABLES = (METHODS, COMPUTED, COUNTED, COUNTED_METHODS, UFUNC_PROGRAMS, COUNTED_U
 NUMPY = [(key, program) for table in TABLES for key, programs in table.items() for program in programs]
 
 
-def encrypted_of(program: Callable[[Any], Any], x: Any) -> dict[str, Any]:
-    """The results that are encrypted arrays: shapes and edges are plain."""
-    return {name: value for name, value in listed(program(x)).items() if isinstance(value, Array)}
-
-
 def refusal(program: Callable[[Any], Any], scheme: str) -> Compiled | str | None:
     """The plan of a program, the message with which it is refused, or None for plain results alone."""
     names: list[str] = []
 
     def kept(x: Any) -> Any:
-        found = encrypted_of(program, x)
-        names.extend(found)
-        return found if found else {"none": x}
+        found = listed(program(x))
+        if isinstance(x, Array):  # shapes and edges are plain
+            names.extend(name for name, value in found.items() if isinstance(value, Array))
+        return {name: found[name] for name in names} or {"none": x}
 
     try:
         plan = hm.compile(kept, Spec((3, 4), (0, 9)), scheme=scheme, security=None)

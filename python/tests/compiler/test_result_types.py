@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import hemera as hm
+from hemera.errors import ParameterError
 from hemera.serving import Package
 from hemera.serving.home import Home
 
@@ -119,3 +120,21 @@ def test_clients_of_a_server_get_numpy_s_types(tmp_path: Path) -> None:
     assert found.keys() == function(ROW).keys()
     for name, wanted in function(ROW).items():
         assert_is(found[name], wanted)
+
+
+@pytest.mark.parametrize("name", ["comparison", "argmax", "sum", "products", "mean", "half"])
+@pytest.mark.parametrize("dtype", [np.int64, np.uint8])
+def test_examples_of_integers_give_integers(name: str, dtype: Any) -> None:
+    function, rows = FUNCTIONS[name], np.random.default_rng(2).integers(0, 9, (40, 6)).astype(dtype)
+    plan = hm.compile(function, rows[0], calibrate=rows, security=None)
+    row = rows[0].astype(np.int64)  # integers of other types are int64, and do not wrap around
+    assert_is(plan.local()(row), function(row))
+    with pytest.raises(ParameterError, match=r"the model is for multiples of 1, and 7\.5 is none"):
+        plan.local()(row + 0.5)
+
+
+def test_examples_of_integers_with_fractions_or_far_from_0_give_floats() -> None:
+    rows = np.random.default_rng(2).integers(0, 9, (40, 6))
+    for samples in (rows / 2, rows + 1_000_000):
+        plan = hm.compile(np.sum, rows[0], calibrate=samples, security=None)
+        assert plan.local()(samples[0]).dtype == np.float64

@@ -44,6 +44,16 @@ CASES: dict[str, Case] = {
         [(0, 10), (2, 13)],
         [(VALUES / 10, VALUES / 10 + 2), (np.full(32, 5.0),) * 2, (np.zeros(32), np.full(32, 13.0))],
     ),
+    "norm of functions": (  # whose squares are polynomials, and below 0 by errors
+        lambda x: np.linalg.norm(np.tanh(x)),
+        [(-2, 2)],
+        [(np.zeros(32),), (np.full(32, 1e-4),), (VALUES / 25 - 2,)],
+    ),
+    "products of squares": (
+        lambda x: np.sqrt((np.tanh(x) ** 2 * x**2).sum()),
+        [(-2, 2)],
+        [(np.zeros(32),), (np.full(32, 1e-2),), (VALUES / 25 - 2,)],
+    ),
     "hypotenuse": (
         np.hypot,
         [(-10, 10)] * 2,

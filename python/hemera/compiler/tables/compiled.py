@@ -15,8 +15,10 @@ from hemera.arrays.recorder import Recorder
 from hemera.compiler import compiling
 from hemera.compiler.agreement import Agreement, compared, expected_bits
 from hemera.compiler.compiled import Compiled
+from hemera.compiler.draws import one_draw
 from hemera.compiler.packaged import Local
 from hemera.compiler.passes import traced
+from hemera.compiler.repeated import require_repeated
 from hemera.compiler.specs import ArraySpec
 from hemera.compiler.tables.columns import Column
 from hemera.compiler.tables.frames import is_of_pandas
@@ -105,6 +107,15 @@ class _TableProgram:
     ) -> None:
         self._study, self._whole, self.spec = study, spec, spec
         program = traced(self, spec.inputs, recorder, samples or ()).program
+
+        def again() -> Recorder:
+            more = Recorder(precision_bits=recorder.precision_bits, margin=recorder.margin)
+            return traced(self, spec.inputs, more, samples or ())
+
+        def encrypted(*arrays: Values) -> dict[str, Any]:
+            return self.readings_of(arrays).encrypted()
+
+        require_repeated(encrypted, spec.inputs, one_draw(spec.inputs), recorder, again, compares=False)
         taken = program.needed(at for _, at in program.outputs)
         used = {own.name for at, own in program.declared.items() if at in taken}
         columns = [own for own in spec.columns if any(name in used for name, *_ in own.inputs)]
