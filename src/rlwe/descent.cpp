@@ -63,8 +63,12 @@ poly::Poly descended(const Context& context, const poly::Poly& x, std::size_t hi
   std::vector<std::uint64_t> residues;
   for (const std::uint64_t modulus : base.values()) residues.push_back(arith::modulo(whole, modulus));
   poly::Poly multiple = context.make_poly(x.shape().batch, x.shape().components, base, x.form(), x.secrecy());
-  with_restricted(context, x, base, [&](const poly::ConstPolyView& view) {
-    context.backend().multiply_scalar(context.queue(), multiple.view(), view, residues, base);
+  for_each_run(x, base, [&](std::size_t first, const poly::ConstPolyView& run) {
+    const std::size_t limbs = run.shape.limbs;
+    const auto indices = base.indices().subspan(first, limbs);
+    context.backend().multiply_scalar(context.queue(), multiple.view().limbs(first, limbs), run,
+                                      std::span(residues).subspan(first, limbs),
+                                      {base.ring(), {indices.begin(), indices.end()}});
   });
   if (division == nullptr) return multiple;
   poly::Poly out = context.make_poly(x.shape().batch, x.shape().components, division->target(), x.form());

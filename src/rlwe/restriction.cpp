@@ -6,17 +6,22 @@
 
 namespace hemera::rlwe {
 
-poly::Poly restrict_to(const Context& context, const poly::Poly& whole, const poly::RnsBase& base) {
+void for_each_run(const poly::Poly& whole, const poly::RnsBase& base,
+                  const std::function<void(std::size_t, const poly::ConstPolyView&)>& use) {
   const auto positions = whole.base().positions(base);
+  for (std::size_t first = 0, last = 0; first < positions.size(); first = last) {
+    for (last = first + 1; last < positions.size() && positions[last] == positions[last - 1] + 1;) ++last;
+    use(first, whole.view().limbs(positions[first], last - first));
+  }
+}
+
+poly::Poly restrict_to(const Context& context, const poly::Poly& whole, const poly::RnsBase& base) {
   const poly::PolyShape& shape = whole.shape();
   poly::Poly part =
       context.make_poly(shape.batch, shape.components, base, whole.form(), whole.secrecy(), shape.degree);
-  // One copy for each run of limbs that are neighbours in `whole`.
-  for (std::size_t first = 0, last = 0; first < positions.size(); first = last) {
-    for (last = first + 1; last < positions.size() && positions[last] == positions[last - 1] + 1;) ++last;
-    context.backend().copy(context.queue(), part.view().limbs(first, last - first),
-                           whole.view().limbs(positions[first], last - first));
-  }
+  for_each_run(whole, base, [&](std::size_t first, const poly::ConstPolyView& run) {
+    context.backend().copy(context.queue(), part.view().limbs(first, run.shape.limbs), run);
+  });
   return part;
 }
 

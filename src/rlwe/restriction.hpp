@@ -8,6 +8,11 @@
 
 namespace hemera::rlwe {
 
+/// Calls use(position in `base`, view) for each run of the limbs of `base` that are neighbours in `whole`.
+/// MismatchError unless all are there.
+void for_each_run(const poly::Poly& whole, const poly::RnsBase& base,
+                  const std::function<void(std::size_t, const poly::ConstPolyView&)>& use);
+
 /// The limbs of `whole` that `base` has (MismatchError unless all are there), as a polynomial of its own of
 /// equal secrecy.
 poly::Poly restrict_to(const Context& context, const poly::Poly& whole, const poly::RnsBase& base);

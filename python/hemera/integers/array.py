@@ -230,7 +230,7 @@ class Integers(Encrypted):
 
     def _plus(self, other: object) -> Integers:
         a, b, dtype = together("+", self, other)
-        return a._of(operations.add(engine_of(self), held_by(a), held_by(b), digits_of(dtype))[0], dtype)
+        return a._of(operations.add(engine_of(self), held_by(a), held_by(b), digits_of(dtype)), dtype)
 
     def _minus(self, other: object) -> Integers:
         a, b, dtype = together("-", self, other)

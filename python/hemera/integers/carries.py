@@ -2,74 +2,131 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from math import hypot
+from typing import NamedTuple
 
-from hemera.integers.bounded import Bounded, pair
+from hemera.integers.bounded import Bounded
 from hemera.integers.engine import Engine
 from hemera.integers.layout import BASE, DIGIT_BITS
 from hemera.integers.lookup import bits, lookup
-from hemera.integers.margins import MOST_DIGIT_ERROR
+from hemera.integers.margins import MOST_DIGIT_ERROR, MOST_LEFT
 
 
-def carries(engine: Engine, g: Bounded, p: Bounded, digits: int) -> Bounded:
+class Carries(NamedTuple):
+    """The carry out of each digit."""
+
+    value: Bounded
+    """The carries, each `factor` times."""
+    factor: int
+    """A power of two."""
+
+    def once(self, engine: Engine) -> Bounded:
+        """The carries themselves. Takes a level, where they stand there several times."""
+        if self.factor == 1:
+            return self.value
+        return replace(engine.times(self.value, 1 / self.factor), largest=1)
+
+
+def carries(engine: Engine, g: Bounded, p: Bounded, digits: int) -> Carries:
     """The carry out of each digit: 1 where a carry comes into being (g), or comes in and goes on (p). By
     P. M. Kogge and H. S. Stone (1973), in log2(digits) levels. p must be 0 at the lowest digit: then what
-    comes around from the highest one meets a 0."""
-    step = 1
+    comes around from the highest one meets a 0.
+
+    Both stand in one vector, as g + i p. A step adds the product of p with that vector, turned: g + p g' and
+    p p'. The sum with the conjugate, and the difference, are g and p again, twice: so the factor grows."""
+    made, taken, grown = g.value, p.value, 1
+    both = made if digits == 2 else made + taken * 1j
+    for step, factor, times in _steps(digits):
+        if step > 1:
+            conjugate = both.conjugate()
+            made, taken = both + conjugate, conjugate - both
+            taken *= 1j
+        if 2 * step == digits:
+            both, factor = made, times
+        both = (made * factor if factor > 1 else made) + taken * both.rotate(-step * engine.layout.values)
+        grown = factor * times
+    error = error_of_carry(g.error, p.error, digits, engine.rounding)
+    return Carries(Bounded(both, grown, grown * error, g.risk | p.risk), grown)
+
+
+def _steps(digits: int) -> Iterator[tuple[int, int, int]]:
+    """The steps of `carries`: how far vectors turn, and the factors of g + i p, and of g and p."""
+    step, factor = 1, 1
     while step < digits:
-        is_last = 2 * step >= digits
-        both = None if is_last else pair(g, p)
-        if both is not None:
-            vectors = g.value.shape[0]
-            turned = engine.moved(both, step)
-            products = engine.product(replace(p[[*range(vectors)] * 2], largest=1), turned)
-            g = g + products[slice(0, vectors)]
-            p = products[slice(vectors, 2 * vectors)]
-        else:
-            g = g + engine.product(p, engine.moved(g, step))
-            p = p if is_last else engine.product(p, engine.moved(p, step))
-        g = replace(g, largest=1)
-        step *= 2
+        times = factor if step == 1 else 2 * factor
+        yield step, factor, times
+        step, factor = 2 * step, factor * times
+
+
+def normalized(engine: Engine, s: Bounded, digits: int) -> tuple[Bounded, Carries]:
+    """Digits from 0 to 30 (31 at the lowest) as digits from 0 to 15, modulo 16^digits; and the carry out
+    of each."""
+    # 31 goes on as 15 does: at the lowest digit, where nothing comes in.
+    made, taken = (lambda x: x >= BASE), (lambda x: x % BASE == BASE - 1)
+    whole = lookup(2 * BASE, lambda x: x % BASE, made, taken)
+    in_bits = lookup(2 * BASE, *bits(DIGIT_BITS, lambda x: x % BASE), made, taken)
+    higher = engine.layout.by_digit([0.0] + [1.0] * (digits - 1))
+    z = engine.exponential(s, 2 * BASE)
+
+    def error(often: int, carries_often: int) -> float:
+        *number, g, p = (in_bits if often else whole).errors(z.error, z.radial, engine.rounding)
+        own = sum(each * (1 << i) for i, each in enumerate(engine.left_of(number, often)))
+        g, p = engine.left_of([g, p], carries_often)
+        return error_of_carries(own, g, p, digits, engine.rounding)
+
+    often, carries_often = cleanings(error)
+    *low, g, p = engine.read(z, in_bits if often else whole, clean=False)
+    g, p = engine.cleaned_often([g, p], carries_often, {1: higher})
+    out = carries(engine, g, p, digits)
+    digit = engine.number(engine.cleaned_often(low, often))
+    return replace(digit + carried_in(engine, out, p, digits), largest=BASE - 1), out
+
+
+def carried_in(engine: Engine, out: Carries, p: Bounded, digits: int) -> Bounded:
+    """The changes of digits by the carries of those below: one more, or 16 less where a 15 becomes 16 (p);
+    nothing comes into the lowest digit."""
+    one = 1 / out.factor
+    into = engine.plus(engine.times(p, -BASE * one), engine.layout.by_digit([0.0] + [one] * (digits - 1)))
+    return engine.product(replace(into, largest=(BASE - 1) * one), engine.moved(out.value, 1))
+
+
+_WAYS = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
+"""Numbers of cleanings of a digit, whose bits they take, and of its carries, the cheapest first."""
+
+
+def cleanings(error: Callable[[int, int], float], most: int = 2) -> tuple[int, int]:
+    """The cheapest numbers of cleanings that leave digits which sums take; or, if there are none, digits that
+    an operation may leave.
+
+    Args:
+        error: the deviation of a digit after cleanings of its bits, none or more, and of its carries.
+        most: the largest number of cleanings that there are levels for.
+    """
+    ways = [way for way in _WAYS if max(way) <= most]
+    for largest in (MOST_DIGIT_ERROR, MOST_LEFT):
+        for often, carries_often in ways:
+            # A digit that is not cleaned has half of it, so that the next operation may add an error of its own.
+            if error(often, carries_often) <= (largest if often else largest / 2):
+                return often, carries_often
+    return ways[-1]
+
+
+def error_of_carry(g: float, p: float, digits: int, rounding: float) -> float:
+    """The deviation of the last carry (`carries`) of g and p with these ones. `rounding`: the deviation that
+    a product adds, or a key switch."""
+    for step, factor, times in _steps(digits):
+        turned = rounding / factor
+        if step > 1:
+            g, p = hypot(g, turned), hypot(p, turned)
+        added = rounding / (factor * times)
+        g, p = g + hypot(p, g, turned, added), hypot(p, p, turned, added)
     return g
 
 
-def normalized(engine: Engine, s: Bounded, digits: int) -> tuple[Bounded, Bounded]:
-    """Digits from 0 to 30 (31 at the lowest) as digits from 0 to 15, modulo 16^digits; and the carry out
-    of each."""
-    circuit = lookup(
-        2 * BASE, *bits(DIGIT_BITS, lambda x: x % BASE), lambda x: x >= BASE, lambda x: x == BASE - 1
-    )
-    higher = engine.layout.by_digit([0.0] + [1.0] * (digits - 1))
-    z = engine.exponential(s, circuit.period)
-
-    def too_large(errors: Sequence[float]) -> bool:
-        *raw, made, taken = errors
-        own = sum(error * (1 << i) for i, error in enumerate(raw))
-        return error_of_carries(own, made, taken, digits) > MOST_DIGIT_ERROR
-
-    clean = too_large(circuit.errors(z.error, z.radial, engine.rounding))
-    found = engine.read(z, circuit, clean=clean, masks={DIGIT_BITS + 1: higher})
-    if clean and too_large([each.error for each in found]):
-        found = engine.cleaned(found)
-    *low, g, p = found
-    out = carries(engine, g, p, digits)
-    # One more, or 16 less where a 15 becomes 16; nothing comes into the lowest digit.
-    into = engine.plus(p * -BASE, higher)
-    into = replace(into, largest=BASE - 1)
-    total = engine.number(low) + engine.product(into, engine.moved(out, 1))
-    return replace(total, largest=BASE - 1), out
-
-
-def error_of_carry(g: float, p: float, digits: int) -> float:
-    """The deviation of the last carry (`carries`) of g and p with these ones."""
-    out, step = g, 1
-    while step < digits:
-        out, p, step = out + hypot(p, out), hypot(p, p), 2 * step
-    return out
-
-
-def error_of_carries(own: float, g: float, p: float, digits: int) -> float:
+def error_of_carries(own: float, g: float, p: float, digits: int, rounding: float) -> float:
     """The deviation of digits after their carries, with `own` before."""
-    return own + hypot((BASE - 1) * error_of_carry(g, p, digits), BASE * p)
+    *_, (_, factor, times) = _steps(digits)
+    carry = error_of_carry(g, p, digits, rounding)
+    return own + hypot((BASE - 1) * carry, BASE * p, times**2 * rounding if times > 1 else 0.0, rounding)

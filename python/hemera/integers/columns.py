@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from hemera import _core
 from hemera.integers.bounded import Bounded
-from hemera.integers.carries import carries, error_of_carries, normalized
+from hemera.integers.carries import carried_in, carries, cleanings, error_of_carries, normalized
 from hemera.integers.engine import Engine, Exponential
 from hemera.integers.layout import BASE, DIGIT_BITS
 from hemera.integers.lookup import bits, lookup
-from hemera.integers.margins import MOST_DIGIT_ERROR, cleaned_error
+from hemera.integers.margins import cleaned_error
 from hemera.integers.split import Split, split
 
 LARGEST = 1 << 17
@@ -155,23 +155,24 @@ def _normalized(engine: Engine, s: Bounded, digits: int) -> Bounded:
     higher = layout.by_digit([0.0] + [1.0] * (digits - 1))
     lower = layout.by_digit([1.0] * (digits - 1))
     z = engine.exponential(s, 4 * BASE)
-    raw = _last(clean=False)
-    clean = error_of_carries(*_errors(engine, raw, z), digits) > MOST_DIGIT_ERROR
-    (*low, top, second, third), above = (_last(clean=True) if clean else raw)(engine, z, kept=lower)
-    if clean:
-        low = engine.cleaned(low)
+
+    def error(often: int, carries_often: int) -> float:
+        own, *of_carries = _errors(engine, z, often)
+        makes, takes = engine.left_of(of_carries, carries_often)
+        return error_of_carries(own + BASE * makes, makes, takes, digits, engine.rounding)
+
+    often, carries_often = cleanings(error, most=1)
+    (*low, top, second, third), above = _last(in_bits=often > 0)(engine, z, kept=lower)
     one, two = (engine.moved(each, 1) for each in _above(above, lower))
     makes = engine.product(one, top) + engine.product(two, second)
     takes = (
         engine.masked(top, higher) + engine.product(one, second - top) + engine.product(two, third - second)
     )
-    if clean:
-        (makes,), (takes,) = engine.cleaned([makes]), engine.cleaned([takes])
+    (makes,), (takes,) = (engine.cleaned_often([each], carries_often) for each in (makes, takes))
     makes, takes = replace(makes, largest=1), replace(takes, largest=1)
     out = carries(engine, makes, takes, digits)
-    into = replace(engine.plus(takes * -BASE, higher), largest=_TOP)
-    total = engine.number(low) + one + two - makes * BASE + engine.product(into, engine.moved(out, 1))
-    return replace(total, largest=_TOP)
+    digit = engine.number(engine.cleaned_often(low, often)) + one + two - makes * BASE
+    return replace(digit + carried_in(engine, out, takes, digits), largest=_TOP)
 
 
 _FACTOR = -(1 + 1j) / 4
@@ -187,18 +188,20 @@ def _above(z: Exponential, kept: NDArray[np.float64]) -> tuple[Bounded, Bounded]
     )
 
 
-def _last(*, clean: bool) -> Split:
-    """The lowest digit, its bits if they are cleaned, and where it is 15, 14 and 13."""
-    number = bits(DIGIT_BITS) if clean else [float]
+def _last(*, in_bits: bool) -> Split:
+    """The lowest digit, or its bits, and where it is 15, 14 and 13."""
+    number = bits(DIGIT_BITS) if in_bits else [float]
     equal = [lambda r: r == _TOP, lambda r: r == _TOP - 1, lambda r: r == _TOP - 2]
     return split(4 * BASE, lookup(BASE, *number, *equal), _FACTOR)
 
 
-def _errors(engine: Engine, raw: Split, z: Exponential) -> tuple[float, float, float]:
-    """The deviations of digits before their carries, of carries that come into being, and of those that go
-    on."""
-    number, top, second, third = raw.errors(z, engine.rounding)
-    above = 2 * abs(_FACTOR) * raw.rest(z, engine.rounding)
+def _errors(engine: Engine, z: Exponential, often: int) -> tuple[float, float, float]:
+    """The deviations of digits before their carries, whose bits are cleaned this often, of carries that come
+    into being, and of those that go on."""
+    read = _last(in_bits=often > 0)
+    *number, top, second, third = read.errors(z, engine.rounding)
+    own = sum(error * (1 << i) for i, error in enumerate(engine.left_of(number, often)))
+    above = 2 * abs(_FACTOR) * read.rest(z, engine.rounding)
     makes = hypot(above, top) + hypot(above, second)
     takes = top + hypot(2 * above, second + top) + hypot(2 * above, third + second)
-    return number + 2 * above + BASE * makes, makes, takes
+    return own + 2 * above, makes, takes

@@ -266,17 +266,20 @@ class Engine:
         risk = reduce(or_, (each.risk for each in values)) | Risk.of(
             misread_log2(LARGEST_CLEANED / max(errors), count)
         )
-        # With u = 1/2 - x it is 1/2 - u (3/2 - 2 u^2), whose roundings are not multiplied by 3; masked
-        # m / 2 - m u (3/2 - 2 u^2), whose product with m stands beside the square.
-        y = y * -1 + 0.5
-        factor = (y * y) * -2 + 1.5
+        # With y = x - 1/2 it is 1/2 + y (3/2 - 2 y^2), whose roundings are not multiplied by 3; masked
+        # m / 2 + m y (3/2 - 2 y^2), whose product with m stands beside the square.
+        y -= 0.5
+        factor = y * y
+        factor *= -2
+        factor += 1.5
         plain = [i for i in range(len(errors)) if i not in masks]
         cubics = {}
         if plain:
-            products = (_rows(factor, plain) * _rows(y, plain)) * -1 + 0.5
+            products = _rows(factor, plain) * _rows(y, plain)
+            products += 0.5
             cubics = {i: products[k] for k, i in enumerate(plain)}
         for i, mask in masks.items():
-            cubics[i] = factor[i] * (y[i] * -mask) + mask / 2
+            cubics[i] = factor[i] * (y[i] * mask) + mask / 2
         rounding = cleaned_rounding(self.rounding)
         return [
             Bounded(
@@ -284,6 +287,21 @@ class Engine:
             )
             for i, each in enumerate(values)
         ]
+
+    def cleaned_often(
+        self, values: list[Bounded], often: int, masks: dict[int, NDArray[np.float64]] | None = None
+    ) -> list[Bounded]:
+        """Values 0 and 1 cleaned this often, and multiplied by masks: for nothing, if they are cleaned."""
+        for _ in range(often):
+            values, masks = self.cleaned(values, masks), None
+        return [self.masked(x, masks[i]) if masks and i in masks else x for i, x in enumerate(values)]
+
+    def left_of(self, errors: Sequence[float], often: int) -> list[float]:
+        """The errors that are left of these ones after some cleanings."""
+        found = list(errors)
+        for _ in range(often):
+            found = [cleaned_error(error, self.rounding) for error in found]
+        return found
 
     def cleaned_below(self, values: list[Bounded], error: float, group: int = 1) -> list[Bounded]:
         """Cleaned values 0 and 1, cleaned again until no number of `group` of them has a larger error. An
@@ -320,6 +338,12 @@ class Engine:
             noise=x.noise.times(largest),
         )
 
+    def times(self, x: Bounded, factor: float) -> Bounded:
+        """Times a number, a level lower unless it is a whole one."""
+        rounding = 0.0 if factor.is_integer() else self.rounding
+        size = abs(factor)
+        return Bounded(x.value * factor, x.largest * size, hypot(x.error * size, rounding), x.risk)
+
     def plus(self, x: Bounded, vector: NDArray[np.float64]) -> Bounded:
         """Plus a slot vector of whole numbers."""
         return replace(x, value=x.value + vector, largest=x.largest + float(np.abs(vector).max()))
@@ -338,9 +362,9 @@ class Engine:
         noise = x.noise.turned(-digits * self.layout.values, self.layout.slots)
         return replace(x, value=value, error=error, noise=noise)
 
-    def spread(self, x: Bounded, digit: int) -> Bounded:
-        """One digit, at the places of all. Takes a level."""
-        y = self.masked(x, self.layout.only(digit))
+    def spread(self, x: Bounded, digit: int, factor: float = 1) -> Bounded:
+        """One digit, times a factor, at the places of all. Takes a level."""
+        y = self.masked(x, self.layout.only(digit, factor))
         return self.everywhere(y)
 
     def everywhere(self, y: Bounded) -> Bounded:

@@ -29,15 +29,17 @@ Bitwise = Callable[[int, int], int]
 _TOP = BASE - 1
 _MOST_BYTE = 20
 """How much larger than the least error of a digit that of a byte may be whose bits were just read."""
+_CHOOSING_ERROR = MOST_BIT_ERROR / 2
+"""The largest error of a condition that chooses, so that the next operation takes what it chose."""
 _TRANSFORM = 4
 """How much larger the rounding of a matrix of points is than that of a product, at most."""
 
 
 @in_parts
-def add(engine: Engine, a: Bounded, b: Bounded, digits: int) -> tuple[Bounded, Bounded]:
-    """a + b, and the carries out of its digits."""
+def add(engine: Engine, a: Bounded, b: Bounded, digits: int) -> Bounded:
+    """a + b."""
     a, b = engine.to_add(a, b)
-    return normalized(engine, a + b, digits)
+    return normalized(engine, a + b, digits)[0]
 
 
 def difference(engine: Engine, a: Bounded, b: Bounded, digits: int) -> Bounded:
@@ -77,13 +79,13 @@ def less(engine: Engine, a: Bounded, b: Bounded, digits: int, signed: bool) -> B
     circuit = lookup(2 * BASE, lambda x: x >= BASE, lambda x: x == _TOP)
     # What comes around to the lowest digits never comes to the highest.
     g, p = engine.tables(s, circuit, clean=True)
-    if error_of_carry(g.error, p.error, digits) > MOST_BIT_ERROR:
+    if error_of_carry(g.error, p.error, digits, engine.rounding) > _CHOOSING_ERROR:
         g, p = engine.cleaned([g, p])
-    carry = carries(engine, g, p, digits)
+    carry, factor = carries(engine, g, p, digits)
     if signed:
         of_a, of_b = signs(engine, [a, b])
-        carry = carry - of_a + of_b
-    return engine.inverted(engine.spread(carry, digits - 1))
+        carry = carry + (of_b - of_a) * factor
+    return engine.inverted(engine.spread(carry, digits - 1, 1 / factor))
 
 
 def signs(engine: Engine, numbers: list[Bounded]) -> list[Bounded]:
@@ -117,7 +119,7 @@ def equal(engine: Engine, a: Bounded, b: Bounded) -> Bounded:
     a, b = engine.to_add(a, b)
     s = replace(a - b, largest=_TOP)
     (found,) = engine.tables(s, lookup(2 * BASE, lambda x: x == 0), clean=True)
-    if engine.layout.digits * found.error > MOST_BIT_ERROR:
+    if engine.layout.digits * found.error > _CHOOSING_ERROR:
         (found,) = engine.cleaned([found])
     step = 1
     while step < engine.layout.digits:
@@ -129,7 +131,7 @@ def equal(engine: Engine, a: Bounded, b: Bounded) -> Bounded:
 @in_parts
 def select(engine: Engine, condition: Bounded, a: Bounded, b: Bounded) -> Bounded:
     """a where the condition holds, else b. Takes a level."""
-    condition = engine.ready_bits(condition, error=MOST_BIT_ERROR / 2)  # the next operation takes the result
+    condition = engine.ready_bits(condition, error=_CHOOSING_ERROR)
     a, b = engine.ready_both(a, b, 1)
     found = b + engine.product(condition, replace(a - b, largest=_TOP))
     # One of the two is multiplied by 0, but for the condition's error, so that theirs do not add up.

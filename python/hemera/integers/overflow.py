@@ -21,7 +21,7 @@ def overflowing(
     a, b = engine.to_add(a, b)
     s = operations.difference(engine, a, b, digits) if subtracts else a + b
     found, carries = normalized(engine, s, digits)
-    out = engine.ready_bits(carries, 2)  # without one a difference borrows
+    out = engine.ready_bits(carries.once(engine), 2)  # without one a difference borrows
     if not signed:
         wrapped = engine.spread(out, digits - 1)
         return found, engine.inverted(wrapped) if subtracts else wrapped

@@ -22,7 +22,7 @@ _ENTRIES = np.arange(256, dtype=np.uint64)
 Operation = Callable[[Engine, Bounded, Bounded, int], Bounded]
 
 _OPERATIONS: tuple[tuple[str, Operation], ...] = (
-    ("a + b, a - b, -a", lambda e, a, b, d: operations.add(e, a, b, d)[0]),
+    ("a + b, a - b, -a", operations.add),
     ("a < b, <=, >, >=", lambda e, a, b, d: operations.less(e, a, b, d, False)),
     ("a == b, !=", lambda e, a, b, _: operations.equal(e, a, b)),
     ("a & b, |, ^", lambda e, a, b, _: operations.bitwise(e, a, b, and_)),

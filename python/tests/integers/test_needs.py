@@ -120,7 +120,7 @@ def test_sums_of_sums_take_one_refresh_each(preset: str, bits: int) -> None:
         for step in range(8):
             before = engine.work.refreshes
             condition = less(engine, a, b, layout.digits, signed=False) if step % 2 else None
-            a = engine.ready(add(engine, a, a if step < 6 else b, layout.digits)[0], 1)
+            a = engine.ready(add(engine, a, a if step < 6 else b, layout.digits), 1)
             if condition is not None:
                 a = engine.ready(select(engine, condition, a, b), 1)
             assert a.error < MOST_DIGIT_ERROR
