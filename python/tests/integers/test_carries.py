@@ -9,10 +9,11 @@ import pytest
 
 import hemera as hm
 from hemera.integers.bounded import Bounded
-from hemera.integers.carries import carries, cleanings
+from hemera.integers.carries import carries, cleanings, error_of_carries
 from hemera.integers.engine import Engine
+from hemera.integers.lookup import lookup
 from hemera.integers.margins import MOST_BIT_ERROR, MOST_DIGIT_ERROR, MOST_LEFT
-from hemera.integers.operations import add, less, multiply
+from hemera.integers.operations import add, less, multiply, select
 from hemera.integers.points import Points
 from hemera.integers.refreshes import refreshes
 from hemera.integers.report import Operation
@@ -77,6 +78,12 @@ def test_the_cheapest_cleanings_that_leave_room_are_chosen() -> None:
     assert all(max(way) <= 1 for way in asked[-8:])
 
 
+def test_errors_grow_as_is_told() -> None:
+    """docs/integers-algorithm.md."""
+    assert lookup(32, lambda s: s % 16).slopes == pytest.approx(10, rel=0.01)
+    assert error_of_carries(0, 1, 1, 16, 0) == pytest.approx(330, rel=0.01)
+
+
 @pytest.mark.parametrize(
     ("operation", "most", "told"),
     [
@@ -89,27 +96,32 @@ def test_the_cheapest_cleanings_that_leave_room_are_chosen() -> None:
 def test_operations_of_64_bits_switch_keys_as_often_as_is_told(
     operation: Operation, most: float, told: int
 ) -> None:
-    """docs/decisions/carries.md: counted for two fresh ciphertexts of 2,048 values each at n16-exact. The next
-    operation takes the result as it is; that of a product is refreshed."""
+    """docs/decisions/carries.md: counted for fresh ciphertexts at n16-exact. The next operation takes the result
+    as it is; that of a product is refreshed."""
     counted = counted_at_the_secure_preset(16, 2, lambda engine, a, b: operation(engine, a, b, 16), most)
     assert counted.operations["mod_ups"] == told
 
 
 @pytest.mark.parametrize("digits", [2, 4, 8, 16])
-def test_sums_of_sums_take_a_refresh_each_at_the_secure_preset(digits: int) -> None:
+@pytest.mark.parametrize("chooses", [False, True])
+def test_sums_of_sums_take_a_refresh_each_at_the_secure_preset(digits: int, chooses: bool) -> None:
+    """A comparison takes one more, and a choice none."""
     taken: list[int] = []
 
     def sums(engine: Engine, a: Bounded, b: Bounded) -> Bounded:
         taken.clear()
         for step in range(8):
             before = engine.work.refreshes
+            condition = less(engine, a, b, digits, signed=False) if chooses and step % 2 else None
             a = add(engine, a, a if step % 2 else b, digits)
+            if condition is not None:
+                a = select(engine, condition, a, b)
             assert a.error <= MOST_DIGIT_ERROR
             taken.append(engine.work.refreshes - before)
         return a
 
     counted_at_the_secure_preset(digits, 1, sums, MOST_DIGIT_ERROR)
-    assert taken == [1] * 8
+    assert taken == [1, 1 + chooses] * 4
 
 
 def counted_at_the_secure_preset(
