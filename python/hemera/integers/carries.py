@@ -127,6 +127,6 @@ def error_of_carry(g: float, p: float, digits: int, rounding: float) -> float:
 
 def error_of_carries(own: float, g: float, p: float, digits: int, rounding: float) -> float:
     """The deviation of digits after their carries, with `own` before."""
-    *_, (_, factor, times) = _steps(digits)
+    *_, (_, _, times) = _steps(digits)
     carry = error_of_carry(g, p, digits, rounding)
     return own + hypot((BASE - 1) * carry, BASE * p, times**2 * rounding if times > 1 else 0.0, rounding)

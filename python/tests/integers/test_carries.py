@@ -96,8 +96,8 @@ def test_errors_grow_as_is_told() -> None:
 def test_operations_of_64_bits_switch_keys_as_often_as_is_told(
     operation: Operation, most: float, told: int
 ) -> None:
-    """docs/decisions/carries.md: counted for fresh ciphertexts at n16-exact. The next operation takes the result
-    as it is; that of a product is refreshed."""
+    """docs/decisions/carries.md: counted for fresh ciphertexts at n16-exact. The next operation takes the
+    result as it is; that of a product is refreshed."""
     counted = counted_at_the_secure_preset(16, 2, lambda engine, a, b: operation(engine, a, b, 16), most)
     assert counted.operations["mod_ups"] == told
 
