@@ -106,10 +106,10 @@ def cleanings(error: Callable[[int, int], float], most: int = 2) -> tuple[int, i
     """
     ways = [way for way in _WAYS if max(way) <= most]
     for largest in (MOST_DIGIT_ERROR, MOST_LEFT):
-        for often, carries_often in ways:
-            # A digit that is not cleaned has half of it, so that the next operation may add an error of its own.
-            if error(often, carries_often) <= (largest if often else largest / 2):
-                return often, carries_often
+        for way in ways:
+            # Half of it is for the errors that the next operation adds.
+            if error(*way) <= largest / 2:
+                return way
     return ways[-1]
 
 
