@@ -127,14 +127,14 @@ TEST_P(BackendTest, MatricesOfIntegersAreCutIntoBlocks) {
   for (const int bytes : {1, 2}) {
     check_matrix(rig, matrix(rig, 130, 70, bytes, Fill::random), rig.random(rig.all(), 70, 1));
     check_matrix(rig, matrix(rig, 65, 128, bytes, Fill::random), rig.random(rig.all(), 128, 1));
-    check_matrix(rig, matrix(rig, 6, GetParam().brief() ? 300 : 1100, bytes, Fill::random),
-                 rig.random(rig.all(), GetParam().brief() ? 300 : 1100, 1));
+    check_matrix(rig, matrix(rig, 6, GetParam().slow() ? 300 : 1100, bytes, Fill::random),
+                 rig.random(rig.all(), GetParam().slow() ? 300 : 1100, 1));
   }
 }
 
 // Sums as large as they can be, of either sign; moduli of every arithmetic, and one without transforms.
 TEST_P(BackendTest, MatricesOfIntegersAtTheirLimits) {
-  const std::size_t many = GetParam().brief() ? 40 : 160;
+  const std::size_t many = GetParam().slow() ? 40 : 160;
   Rig rig(GetParam(), 1024, {20, 31, 32, 49, 50, 51, 52, 55, 56, 60, 61}, {65536});
   const RnsBase base = rig.all().united(rig.plaintext(0));
   for (const Fill fill : {Fill::least, Fill::most}) {
@@ -170,7 +170,7 @@ TEST_P(BackendTest, MatricesOfTwoBytesAtTheLimitsOfRemainders) {
 
 // More columns than sums of 32 bits hold products of bytes: all of them one polynomial, which is there once.
 TEST_P(BackendTest, MatricesOfManyColumns) {
-  if (GetParam().brief()) GTEST_SKIP() << "70,000 columns";
+  if (GetParam().slow()) GTEST_SKIP() << "70,000 columns";
   constexpr std::size_t rows = 5, columns = 70000;
   Rig rig(GetParam(), 1024, {50, 61, 30});
   Host once = rig.random(rig.all(), 1, 1);
@@ -298,7 +298,7 @@ TEST_P(BackendTest, BytesMultiplyVectors) {
 
 // More columns than a block of a kernel has at a time, and sums that just fit.
 TEST_P(BackendTest, BytesMultiplyLongVectors) {
-  if (GetParam().brief()) {
+  if (GetParam().slow()) {
     Rig rig(GetParam(), 4096, {48});
     return check_vector(rig, 1, 40, 4096 - 16, Fill::random);
   }
@@ -405,7 +405,7 @@ TEST_P(BackendTest, ElementsThatShareLeftFactors) {
     Rig rig(GetParam(), 1024, bits);
     check_elements(rig, 40, 19, 4, Residues::edges, 64);
     check_elements(rig, 33, 32, 4, Residues::halves, 64);
-    if (GetParam().brief()) continue;
+    if (GetParam().slow()) continue;
     check_elements(rig, 65, 8, 9, Residues::edges, 64);
     check_elements(rig, 64, 3, 16, Residues::edges, 128);
   }
@@ -419,7 +419,7 @@ TEST_P(BackendTest, ElementsOfManyTerms) {
     check_elements(rig, 2, 67, 5, Residues::largest);
     // Many rows share no terms.
     if (bits == 50 || bits == 61) check_elements(rig, 30, 129, 1, Residues::largest);
-    if (GetParam().brief() || bits % 10 != 0) continue;
+    if (GetParam().slow() || bits % 10 != 0) continue;
     for (const std::size_t columns : {1, 2, 6}) check_elements(rig, 2, 300, columns, Residues::edges);
     check_elements(rig, 2, 67, 1, Residues::largest);
   }
@@ -463,7 +463,7 @@ TEST_P(BackendTest, ElementsThatSlide) {
 
 // More terms of 50 bits than 64 bits hold halves' products of: -1 times -1 each.
 TEST_P(BackendTest, ElementsOfThousandsOfTerms) {
-  if (GetParam().brief()) GTEST_SKIP() << "takes minutes in the emulation";
+  if (GetParam().slow()) GTEST_SKIP() << "takes minutes in the emulation";
   constexpr std::size_t rows = 32, terms = 8200, entries = 64;
   Rig rig(GetParam(), 1024, {50});
   const RnsBase base = rig.all();

@@ -23,9 +23,12 @@ struct BackendCase {
   bool emulated = false;
   /// Its kernels are watched by compute-sanitizer, which slows them down a hundredfold.
   bool instrumented = false;
+  /// Another case has all that is not a kernel: the same algorithms and defaults.
+  bool only_kernels = false;
 
+  [[nodiscard]] bool slow() const { return emulated || instrumented; }
   /// Each kernel once is enough: the longest tests leave out combinations and what they only compare with.
-  [[nodiscard]] bool brief() const { return emulated || instrumented; }
+  [[nodiscard]] bool brief() const { return slow() || only_kernels; }
 
   friend std::ostream& operator<<(std::ostream& stream, const BackendCase& value) {
     return stream << value.name;
