@@ -309,11 +309,8 @@ def test_cases_of_encrypted_inputs(chunk: int) -> None:
         if each.operators <= {*OPERATORS, *BODIES}
         and EXPANDED.sub("", each.name) not in functions - {each.name}
     ]
-    seen: Counter[frozenset[str]] = Counter()
-    few = []
-    for each in known:
-        if SLOW.search(each.name):
-            continue
+    seen, few = Counter[frozenset[str]](), list[Case]()
+    for each in (case for case in known if not SLOW.search(case.name)):
         seen[frozenset(each.operators)] += 1
         if seen[frozenset(each.operators)] <= MOST:
             few.append(each)
