@@ -16,10 +16,10 @@ import hemera as hm
 from hemera import _machine, _options
 from hemera_apps.bench.cases import Case, cases
 from hemera_apps.bench.hemera_side import HemeraSide
+from hemera_apps.bench.report import Column, Row, table_of
 from hemera_apps.bench.seal_side import SealSide
 from hemera_apps.bench.timing import alternate, median_seconds
 
-Row = dict[str, Any]
 _SCHEMES = ["bfv", "bgv", "ckks"]
 _DEGREES = [8192, 16384, 32768]
 # CKKS results are right if every slot is within this distance of the clear value.
@@ -151,26 +151,20 @@ def _rows(case: Case, arguments: argparse.Namespace) -> Iterator[Row]:
 
 
 def _table(rows: list[Row]) -> Table:
-    table = Table(title="Hemera and SEAL (microseconds, median)")
-    for heading in ("scheme", "N", "parameters", "operation"):
-        table.add_column(heading)
-    for heading in ("Hemera", "SEAL", "SEAL / Hemera", "room: Hemera", "SEAL"):
-        table.add_column(heading, justify="right")
-    table.add_column("right")
-    for row in rows:
-        table.add_row(
-            row["scheme"].upper(),
-            str(row["n"]),
-            row["variant"],
-            row["operation"],
-            f"{row['hemera_us']:,.1f}",
-            f"{row['seal_us']:,.1f}",
-            f"{row['ratio']:.2f}",
-            _room_text(row.get("hemera_room")),
-            _room_text(row.get("seal_room")),
-            "yes" if row["checked"] else "NO",
-        )
-    return table
+    texts: dict[str, Column] = {
+        "scheme": lambda row: row["scheme"].upper(),
+        "N": "{n}",
+        "parameters": "{variant}",
+        "operation": "{operation}",
+    }
+    numbers: dict[str, Column] = {
+        "Hemera": "{hemera_us:,.1f}",
+        "SEAL": "{seal_us:,.1f}",
+        "SEAL / Hemera": "{ratio:.2f}",
+        "room: Hemera": lambda row: _room_text(row.get("hemera_room")),
+        "room: SEAL": lambda row: _room_text(row.get("seal_room")),
+    }
+    return table_of("Hemera and SEAL (microseconds, median)", rows, texts, numbers)
 
 
 def _room_text(room: dict[str, float] | None) -> str:

@@ -14,6 +14,7 @@ from hemera.errors import ParameterError
 from hemera_apps._figures import new_figure, save_figure
 from hemera_apps._progress import StageProgress
 from hemera_apps.bench import training, trees
+from hemera_apps.bench.report import table_of
 from hemera_apps.trees import paper
 
 APPLICATIONS = ("trees", "training")
@@ -84,44 +85,27 @@ def _tables(rows: list[dict[str, Any]]) -> list[Table]:
 
 
 def _training_table(rows: list[dict[str, Any]]) -> Table:
-    table = Table(title="Training: milliseconds of each model (medians)")
-    table.add_column("parameters")
-    for heading in ("N", "models", "iteration", "bootstrap", "every", "average"):
-        table.add_column(heading, justify="right")
-    table.add_column("right")
-    for row in rows:
-        table.add_row(
-            row["parameters"],
-            str(row["n"]),
-            str(row["models"]),
-            f"{row['iteration_ms']:.2f}",
-            f"{row['bootstrap_ms']:.2f}",
-            str(row["bootstrap_every"]),
-            f"{row['hemera_ms']:.2f}",
-            "yes" if row["checked"] else "NO",
-        )
-    return table
+    numbers = {
+        "N": "{n}",
+        "models": "{models}",
+        "iteration": "{iteration_ms:.2f}",
+        "bootstrap": "{bootstrap_ms:.2f}",
+        "every": "{bootstrap_every}",
+        "average": "{hemera_ms:.2f}",
+    }
+    title = "Training: milliseconds of each model (medians)"
+    return table_of(title, rows, {"parameters": "{parameters}"}, numbers)
 
 
 def _tree_table(rows: list[dict[str, Any]]) -> Table:
-    table = Table(title="Trees: a sample (milliseconds, median), and SEAL with the paper's circuit")
-    for heading in ("circuit", "parameters", "N"):
-        table.add_column(heading)
-    for heading in ("Hemera", "SEAL", "SEAL / Hemera", "258 samples, s"):
-        table.add_column(heading, justify="right")
-    table.add_column("right")
-    for row in rows:
-        table.add_row(
-            row["workload"],
-            row["parameters"],
-            str(row["n"]),
-            f"{row['hemera_ms']:.3f}",
-            f"{row['seal_ms']:.3f}",
-            f"{row['ratio']:.1f}",
-            f"{row['seconds_of_258']:.3f}",
-            "yes" if row["checked"] else "NO",
-        )
-    return table
+    numbers = {
+        "Hemera": "{hemera_ms:.3f}",
+        "SEAL": "{seal_ms:.3f}",
+        "SEAL / Hemera": "{ratio:.1f}",
+        "258 samples, s": "{seconds_of_258:.3f}",
+    }
+    title = "Trees: a sample (milliseconds, median), and SEAL with the paper's circuit"
+    return table_of(title, rows, {"circuit": "{workload}", "parameters": "{parameters}", "N": "{n}"}, numbers)
 
 
 def _plot(path: str, rows: list[dict[str, Any]]) -> None:

@@ -29,6 +29,7 @@ from hemera_apps._figures import add_load
 from hemera_apps.bench.flint_side import FlintProduct
 from hemera_apps.bench.multiply_cases import Case, HemeraProducts, SealProduct, cases
 from hemera_apps.bench.multiply_figure import draw
+from hemera_apps.bench.report import Column, table_of
 
 Row = dict[str, Any]
 Actions = Mapping[str, Callable[[], object]]
@@ -236,20 +237,12 @@ def _integer_rows(bits: int, threads: int, seconds: float) -> list[Row]:
 
 
 def _table(rows: list[Row]) -> Table:
-    table = Table(title="milliseconds a product (median)", box=None, pad_edge=False)
-    for heading in ("part", "scheme", "N or bits", "threads", "engine"):
-        table.add_column(heading, no_wrap=True)
-    for heading in ("ms", "relative", "right"):
-        table.add_column(heading, justify="right")
-    for row in rows:
-        table.add_row(
-            row["part"],
-            row.get("scheme", "").upper(),
-            f"{row.get('n', row.get('bits')):,}",
-            str(row["threads"]),
-            row["engine"],
-            f"{row['ms']:,.3f}",
-            f"{row['ratio']:.2f}",
-            "yes" if row["checked"] else "NO",
-        )
-    return table
+    texts: dict[str, Column] = {
+        "part": "{part}",
+        "scheme": lambda row: row.get("scheme", "").upper(),
+        "N or bits": lambda row: f"{row.get('n', row.get('bits')):,}",
+        "threads": "{threads}",
+        "engine": "{engine}",
+    }
+    numbers = {"ms": "{ms:,.3f}", "relative": "{ratio:.2f}"}
+    return table_of("milliseconds a product (median)", rows, texts, numbers)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from rich.console import Console
+from rich.table import Table
 
 from hemera import _machine, _options
 
@@ -33,3 +34,24 @@ class Report:
         if self._options.json is not None:
             made = {machine: _machine.describe(self._options.threads)}
             _options.write_json(self._options.json, {**made, **facts, "rows": self.rows})
+
+
+Column = str | Callable[[Row], str]
+"""What a cell says: a format of the row's fields, as "{ms:.2f}", or a function of the row."""
+
+
+def table_of(
+    title: str, rows: Iterable[Row], texts: Mapping[str, Column], numbers: Mapping[str, Column]
+) -> Table:
+    """A table of checked rows, by heading: texts, numbers, and whether the result was right."""
+    table = Table(title=title)
+    for heading in texts:
+        table.add_column(heading)
+    for heading in numbers:
+        table.add_column(heading, justify="right")
+    table.add_column("right")
+    columns: list[Column] = [*texts.values(), *numbers.values()]
+    for row in rows:
+        cells = (each(row) if callable(each) else each.format_map(row) for each in columns)
+        table.add_row(*cells, "yes" if row["checked"] else "NO")
+    return table

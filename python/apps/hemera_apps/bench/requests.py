@@ -13,6 +13,7 @@ from rich.table import Table
 
 from hemera import _machine, _options
 from hemera.errors import ParameterError
+from hemera_apps.bench.report import Column, table_of
 from hemera_apps.bench.request_clients import (
     CASES,
     CLIENTS,
@@ -168,23 +169,12 @@ def _library_parts(client: LiveClient) -> dict[str, Callable[[], object]]:
 
 
 def _table(rows: list[dict[str, Any]]) -> Table:
-    table = Table(title="A request: bytes in, multiply, rotate, bytes out (milliseconds, median)")
-    for heading in ("library", "scheme", "N", "primes", "part", "device"):
-        table.add_column(heading)
-    for heading in ("Hemera", "library", "library / Hemera"):
-        table.add_column(heading, justify="right")
-    table.add_column("right")
-    for row in rows:
-        table.add_row(
-            row["library"],
-            row["scheme"].upper(),
-            str(row["n"]),
-            str(row["primes"]),
-            row["part"],
-            row["device"],
-            f"{row['hemera_ms']:.2f}",
-            "" if row["library_ms"] is None else f"{row['library_ms']:.2f}",
-            "" if row["ratio"] is None else f"{row['ratio']:.2f}",
-            "yes" if row["checked"] else "NO",
-        )
-    return table
+    texts: dict[str, Column] = {name: f"{{{name}}}" for name in ("library", "primes", "part", "device")}
+    texts |= {"scheme": lambda row: row["scheme"].upper(), "N": "{n}"}
+    numbers: dict[str, Column] = {
+        "Hemera": "{hemera_ms:.2f}",
+        "library": lambda row: "" if row["library_ms"] is None else f"{row['library_ms']:.2f}",
+        "library / Hemera": lambda row: "" if row["ratio"] is None else f"{row['ratio']:.2f}",
+    }
+    title = "A request: bytes in, multiply, rotate, bytes out (milliseconds, median)"
+    return table_of(title, rows, texts, numbers)

@@ -36,6 +36,7 @@ from hemera.serving.clients import Clients
 from hemera_apps._figures import new_figure, save_figure
 from hemera_apps._progress import StageProgress
 from hemera_apps._serve_client import Job, Measured, work
+from hemera_apps.bench.report import table_of
 
 MODELS = ("linear", "network", "deep")
 DEFAULT_MODELS = MODELS[:2]
@@ -336,35 +337,18 @@ def _metrics(url: str, model: str) -> float:
 
 
 def _table(rows: list[dict[str, Any]]) -> Table:
-    table = Table(title="Requests on loopback")
-    for heading in ("model", "N", "device"):
-        table.add_column(heading)
-    for heading in (
-        "clients",
-        "connections",
-        "requests/s",
-        "median ms",
-        "99 % ms",
-        "mean batch",
-        "computing ms",
-    ):
-        table.add_column(heading, justify="right")
-    table.add_column("right")
-    for row in rows:
-        table.add_row(
-            row["model"],
-            str(row["n"]),
-            row["device"],
-            str(row["clients"]),
-            str(row["connections"]),
-            f"{row['requests_per_second']:.1f}",
-            f"{row['median_ms']:.1f}",
-            f"{row['p99_ms']:.1f}",
-            f"{row['mean_batch']:.1f}",
-            f"{row['compute_ms']:.2f}",
-            "yes" if row["checked"] else "NO",
-        )
-    return table
+    numbers = {
+        "clients": "{clients}",
+        "connections": "{connections}",
+        "requests/s": "{requests_per_second:.1f}",
+        "median ms": "{median_ms:.1f}",
+        "99 % ms": "{p99_ms:.1f}",
+        "mean batch": "{mean_batch:.1f}",
+        "computing ms": "{compute_ms:.2f}",
+    }
+    return table_of(
+        "Requests on loopback", rows, {"model": "{model}", "N": "{n}", "device": "{device}"}, numbers
+    )
 
 
 def _plot(path: str, rows: list[dict[str, Any]]) -> None:
