@@ -32,50 +32,40 @@ _AGAIN = (408, 409, 429, 499, 503)
 """Statuses of refusals after which a part may come again: what came before it stays."""
 
 
-async def put_whole(state: AppState, served: Served, request: Request, client: str) -> dict[str, Any]:
-    """Receives keys, checks them and keeps them. Whatever fails leaves nothing."""
-    with state.uploads.share(client) as take:
-        take(1)
-        upload = state.service.store.begin(client, served.key_name, state.service.settings.key_bytes)
-        try:
-            await _body(state, served, request, upload, _Turn())
-            return await _kept(state, served, upload)
-        except Exception as error:
-            raise answer_to(error, state.service.metrics) from error
-        finally:
-            await asyncio.to_thread(upload.discard)
-
-
-async def put_part(
-    state: AppState, served: Served, request: Request, client: str, name: str
+async def put_keys_of(
+    state: AppState, served: Served, request: Request, client: str, name: str | None
 ) -> dict[str, Any]:
-    """Receives a part of an upload, which goes on where the one before ended. The last part names the digest
-    of all: then the keys are checked and kept, or nothing of them is."""
-    _require_name(name)
-    digest, offset = request.headers.get(KEYS_HEADER), request.headers.get(OFFSET_HEADER, "")
-    if not re.fullmatch("[0-9]{1,18}", offset) or is_multipart(request.headers.get("content-type")):
-        raise UNFIT.refused(why=f"a part is bytes of one file, with {OFFSET_HEADER}: the bytes before it")
+    """Receives keys, checks them and keeps them; whatever fails leaves nothing. With the name of an upload: a
+    part of it, which goes on where the one before ended. The last part names the digest of all: then the keys
+    are checked and kept, or nothing of them is."""
+    digest, offset = None, "0"
+    if name is not None:
+        _require_name(name)
+        digest, offset = request.headers.get(KEYS_HEADER), request.headers.get(OFFSET_HEADER, "")
+        if not re.fullmatch("[0-9]{1,18}", offset) or is_multipart(request.headers.get("content-type")):
+            raise UNFIT.refused(why=f"a part is bytes of one file, with {OFFSET_HEADER}: the bytes before it")
+    is_last = name is None or digest is not None
     service = state.service
-    async with _turn(state.turns, (client, served.key_name, name)) as turn:
+    async with _turn(state.turns, (client, served.key_name, name or object())) as turn:
         with state.uploads.share(client) as take:
             take(1)
             upload = await asyncio.to_thread(
                 service.store.begin, client, served.key_name, service.settings.key_bytes, name
             )
-            waits = True
+            waits = name is not None
             try:
                 if upload.bytes != int(offset):
                     raise OFFSET.refused(held=upload.bytes, offset=int(offset))
-                await _body(state, served, request, upload, turn, is_last=digest is not None)
-                if digest is None:
+                await _body(state, served, request, upload, turn, is_last=is_last)
+                if not is_last:
                     return {"bytes": upload.bytes}
                 waits = False
-                if upload.digest != digest:
-                    raise DIGEST.refused(found=upload.digest, told=digest[:64])
+                if digest not in (None, upload.digest):
+                    raise DIGEST.refused(found=upload.digest, told=str(digest)[:64])
                 return await _kept(state, served, upload)
             except Exception as error:
                 refused = answer_to(error, service.metrics)
-                waits = refused.status in _AGAIN
+                waits = name is not None and refused.status in _AGAIN
                 raise refused from error
             finally:
                 await asyncio.to_thread(upload.pause if waits else upload.discard)
@@ -235,6 +225,21 @@ def _add(kind: str, kinds: str, more: str = "") -> None:
     def found(request: Request, name: str, client: str) -> Served:
         return state_of(request).service.served(kind, name, client)
 
+    async def received(
+        request: Request, client: str, name: str, upload: str | None = None
+    ) -> tuple[dict[str, Any], int]:
+        """The answer to an upload of keys, or to a part of it, and its status."""
+        state = state_of(request)
+        uploads = state.service.metrics.uploads
+        with counted(lambda status, _seconds, _sent: uploads.labels(status).inc()) as answered:
+            served = found(request, name, client)
+            served.require_digest(request.headers.get(MODEL_HEADER))
+            told = await put_keys_of(state, served, request, client, upload)
+            is_whole = upload is None or KEYS_HEADER in request.headers
+            status = (HTTPStatus.CREATED if is_whole else HTTPStatus.OK).value
+            answered(status, 0)
+        return told, status
+
     @router.get(f"/v1/{kinds}", responses=problems(401, 403, 429), description=f"The {kinds} that there are.")
     async def entries(request: Request, client: ClientName) -> dict[str, Any]:
         told = state_of(request).service.entries(kind, client)
@@ -272,14 +277,7 @@ def _add(kind: str, kinds: str, more: str = "") -> None:
         description=f"Upload evaluation keys, in place of those before. A secret key is refused. {more}",
     )
     async def put_keys(request: Request, client: ClientName, name: str = of_path) -> dict[str, Any]:
-        state = state_of(request)
-        uploads = state.service.metrics.uploads
-        with counted(lambda status, _seconds, _sent: uploads.labels(status).inc()) as answered:
-            served = found(request, name, client)
-            served.require_digest(request.headers.get(MODEL_HEADER))
-            kept = await put_whole(state, served, request, client)
-            answered(HTTPStatus.CREATED.value, 0)
-        return kept
+        return (await received(request, client, name))[0]
 
     @router.get(
         f"{one}/keys/{{upload}}",
@@ -305,15 +303,7 @@ def _add(kind: str, kinds: str, more: str = "") -> None:
     async def put_keys_part(
         request: Request, response: Response, client: ClientName, name: str = of_path, upload: str = Path()
     ) -> dict[str, Any]:
-        state = state_of(request)
-        uploads = state.service.metrics.uploads
-        with counted(lambda status, _seconds, _sent: uploads.labels(status).inc()) as answered:
-            served = found(request, name, client)
-            served.require_digest(request.headers.get(MODEL_HEADER))
-            told = await put_part(state, served, request, client, upload)
-            if KEYS_HEADER in request.headers:
-                response.status_code = HTTPStatus.CREATED
-            answered(HTTPStatus(response.status_code or HTTPStatus.OK).value, 0)
+        told, response.status_code = await received(request, client, name, upload)
         return told
 
     @router.delete(
