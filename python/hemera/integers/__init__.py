@@ -1,6 +1,5 @@
 """Encrypted integers of NumPy's types, exact, over CKKS: docs/integers.md."""
 
-from hemera.integers import numpy_functions as _numpy_functions  # noqa: F401  # for NumPy's protocols
 from hemera.integers.array import Booleans, Integers
 from hemera.integers.context import Context
 from hemera.integers.functions import Table, from_bits, from_bytes, overflowing_add, overflowing_sub, where

@@ -1,4 +1,5 @@
-"""Functions of encrypted integers: choices, sums that tell whether they wrapped around, and tables."""
+"""Functions of encrypted integers: choices, sums that tell whether they wrapped around, and tables; and those
+of NumPy, whose protocols find them here."""
 
 from __future__ import annotations
 
@@ -11,10 +12,9 @@ from numpy.typing import ArrayLike, DTypeLike
 from hemera import _core
 from hemera.inputs.arguments import described
 from hemera.inputs.plain import plain_array
-from hemera.integers import operations, overflow
+from hemera.integers import joining, operations
 from hemera.integers.array import Booleans, Integers, ready_together, require_integers, together
 from hemera.integers.encrypted import Axes, Encrypted, EncryptedT, engine_of, held_by, require_same, spread
-from hemera.integers.joining import stack
 from hemera.integers.layout import BASE
 from hemera.integers.types import (
     DType,
@@ -144,7 +144,7 @@ def overflowing_sub(a: Integers, b: Any) -> tuple[Integers, Booleans]:
 
 def _overflowing(operation: str, a: Integers, b: Any, *, subtracts: bool) -> tuple[Integers, Booleans]:
     left, right, dtype = together(operation, require_integers(operation, a), b)
-    found, wrapped = overflow.overflowing(
+    found, wrapped = operations.overflowing(
         engine_of(left),
         held_by(left),
         held_by(right),
@@ -212,7 +212,9 @@ class Table:
         else:
             held = operations.bits_at(engine_of(x), held_by(self._index(x)), words, count)
         shape = x.shape[1:] if isinstance(x, Booleans) else x.shape
-        found: Booleans = stack([Booleans(x.context, each, shape, np.dtype(np.bool_)) for each in held])
+        found: Booleans = joining.stack(
+            [Booleans(x.context, each, shape, np.dtype(np.bool_)) for each in held]
+        )
         return found
 
     @staticmethod
@@ -277,3 +279,45 @@ def _rows(
             f"not {len(rows)} of {told or 'none'}"
         )
     return rows, found
+
+
+def _sum(
+    x: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False, **others: Any
+) -> Any:
+    if out is not None or others:
+        given = ", ".join(["out"] * (out is not None) + list(others))
+        raise TypeError(f"np.sum takes no {given} with encrypted arrays")
+    return x.sum(axis, dtype=dtype, keepdims=keepdims)
+
+
+def _extreme(choose: Any) -> Any:
+    def reduce(x: Any, axis: Any = None, out: None = None, keepdims: bool = False) -> Any:
+        if out is not None:
+            raise TypeError("np.max and np.min take no out with encrypted arrays")
+        return extreme(require_integers("np.max and np.min", x), choose, axis, keepdims)
+
+    return reduce
+
+
+def _concatenate(arrays: Any, /, axis: Any = 0) -> Any:
+    if axis is None:
+        return joining.concatenate([x.ravel() if isinstance(x, Encrypted) else np.ravel(x) for x in arrays])
+    return joining.concatenate(arrays, axis)
+
+
+Integers._meanings |= {np.minimum: minimum, np.maximum: maximum}
+Encrypted._functions = {
+    np.where: where,
+    np.concatenate: _concatenate,
+    np.stack: joining.stack,
+    np.broadcast_to: joining.broadcast_to,
+    np.sum: _sum,
+    np.max: _extreme(maximum),
+    np.min: _extreme(minimum),
+    np.reshape: lambda x, shape: x.reshape(shape),
+    np.ravel: lambda x: x.ravel(),
+    np.transpose: lambda x, axes=None: x.transpose() if axes is None else x.transpose(axes),
+    np.shape: lambda x: x.shape,
+    np.ndim: lambda x: x.ndim,
+    np.size: lambda x: x.size,
+}

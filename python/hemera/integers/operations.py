@@ -334,3 +334,25 @@ def multiply(engine: Engine, a: Bounded, b: Bounded, digits: int) -> Bounded:
     error = hypot(sqrt(digits) * _TOP * hypot(a.error, b.error), rounding)
     s = Bounded(half + half.conjugate(), bounds[-1], error, a.risk | b.risk)
     return columns.carried(engine, s, bounds, digits)
+
+
+@in_parts
+def overflowing(
+    engine: Engine, a: Bounded, b: Bounded, digits: int, *, subtracts: bool, signed: bool
+) -> tuple[Bounded, Bounded]:
+    """a + b or a - b, and where it wrapped around."""
+    a, b = engine.to_add(a, b)
+    s = difference(engine, a, b, digits) if subtracts else a + b
+    found, carries = normalized(engine, s, digits)
+    out = engine.ready_bits(carries.once(engine), 2)  # without one a difference borrows
+    if not signed:
+        wrapped = engine.spread(out, digits - 1)
+        return found, engine.inverted(wrapped) if subtracts else wrapped
+    # As unsigned numbers, a + b = found + 2^bits out. With signs s each signed number is 2^bits s less, so
+    # that the exact sum is found and 2^bits (out + s_found - s_a - s_b) more: 0, or it wrapped around.
+    of_a, of_b, of_found = signs(engine, [a, b, found])
+    beyond = out + of_found - of_a + of_b * (1 if subtracts else -1)
+    beyond = replace(engine.plus(beyond, np.full(engine.layout.slots, -float(subtracts))), largest=1)
+    square = engine.product(beyond, beyond)
+    square = replace(square, error=2 * beyond.error + beyond.error**2 + engine.rounding)
+    return found, engine.spread(square, digits - 1)
