@@ -115,15 +115,18 @@ class Array(Recorded):
         """
         return comparisons.of_type(self, np.dtype(dtype))
 
+    def __divmod__(self, divisor: Any) -> Any:
+        return np.divmod(self, divisor)
+
     # --- Functions of NumPy. ---
 
     sum, mean, prod, var, std, max, min, argmax, argmin = (
         numpy_functions.COMPUTING[getattr(np, name)]
         for name in ("sum", "mean", "prod", "var", "std", "max", "min", "argmax", "argmin")
     )
-    all, any, argsort, cumprod, cumsum, trace, take, dot = (
+    all, any, argsort, cumprod, cumsum, trace, take, dot, round = (
         numpy_functions.COMPUTING[getattr(np, name)]
-        for name in ("all", "any", "argsort", "cumprod", "cumsum", "trace", "take", "dot")
+        for name in ("all", "any", "argsort", "cumprod", "cumsum", "trace", "take", "dot", "round")
     )
 
     # --- Shapes. ---

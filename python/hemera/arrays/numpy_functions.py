@@ -220,6 +220,10 @@ def _rounded(x: Any, decimals: int = 0) -> Any:
     return comparisons.stepped(x, lambda values: np.round(values, decimals), 10.0**-decimals, kind)
 
 
+def _spread(x: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    return statistics.most(x, axis, keepdims=keepdims) - statistics.least(x, axis, keepdims=keepdims)
+
+
 def _clip(
     a: Any,
     a_min: Any = _ABSENT,
@@ -266,6 +270,7 @@ _OF_FIRST: dict[Function, Function] = {
     np.diff: _diff,
     np.digitize: counts.bins_of,
     np.ediff1d: _ediff1d,
+    np.fix: lambda x: comparisons.stepped(x, np.fix, 1.0, kind_of(np.fix(np.zeros(1, x.dtype)))),
     np.gradient: _linear(np.gradient),
     np.histogram: _histogram,
     np.imag: lambda x: np.zeros(x.shape, x.dtype),
@@ -278,14 +283,16 @@ _OF_FIRST: dict[Function, Function] = {
     np.mean: arithmetic.mean,
     np.median: statistics.median,
     np.min: statistics.least,
+    np.nan_to_num: lambda x, *_, **__: x.copy(),
     np.ndim: lambda x: x.ndim,
     np.ones_like: lambda x, dtype=None: np.ones(x.shape, dtype or x.dtype),
     np.pad: _pad,
     np.percentile: _percentile,
     np.prod: arithmetic.product,
+    np.ptp: _spread,
     np.quantile: statistics.quantiles,
     np.real: lambda x: x.real,
-    np.round: _rounded,
+    **dict.fromkeys((np.around, np.round), _rounded),
     np.shape: lambda x: x.shape,
     np.size: lambda x, axis=None: x.size if axis is None else x.shape[axis],
     np.sort: statistics.sorted_along,
@@ -295,6 +302,15 @@ _OF_FIRST: dict[Function, Function] = {
     np.var: arithmetic.variance,
     np.zeros_like: lambda x, dtype=None: np.zeros(x.shape, dtype or x.dtype),
     **{function: _linear(function) for function in present("trapezoid")},
+    # No value is NaN.
+    np.nanmax: statistics.most,
+    np.nanmean: arithmetic.mean,
+    np.nanmedian: statistics.median,
+    np.nanmin: statistics.least,
+    np.nanprod: arithmetic.product,
+    np.nanstd: statistics.deviation,
+    np.nansum: arithmetic.total,
+    np.nanvar: arithmetic.variance,
 }
 """Functions whose first argument is the encrypted array, and no other one is."""
 

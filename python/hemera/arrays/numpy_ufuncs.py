@@ -42,8 +42,6 @@ _INSTEAD = {
         "the shape of its result depends on the values; np.count_nonzero counts, and x != 0 is a mask",
     ),
     "partition": "np.sort(x) makes a sorted array",
-    "ptp": "np.max(x) - np.min(x) is the same",
-    "round": "it jumps; give inputs a step, hm.ArraySpec(shape, range=, step=), and round in the clear",
     "searchsorted": "np.digitize(values, x) of plain edges x is the same",
     "sort": "it changes the array in place; np.sort(x) makes a sorted one",
     "unique": "the shape of its result depends on the values; np.bincount counts",
@@ -131,6 +129,9 @@ def _reciprocal(x: Any) -> Any:
     return elementwise.reciprocal(x)
 
 
+_PARTS = (np.floor_divide, np.remainder)
+"""The results of `divmod`."""
+
 UFUNCS: dict[np.ufunc, Function] = {
     np.absolute: elementwise.absolute,
     np.add: arithmetic.plus,
@@ -146,6 +147,7 @@ UFUNCS: dict[np.ufunc, Function] = {
     np.exp: _named("exp"),
     np.fabs: lambda x: of_kind(elementwise.absolute(x), "f"),
     np.float_power: lambda x, y: of_kind(powers.power(x, y), "f"),
+    np.divmod: lambda x, y: tuple(elementwise.by_number(each, x, y) for each in _PARTS),
     np.floor_divide: functools.partial(elementwise.by_number, np.floor_divide),
     np.greater: comparisons.exceeds,
     np.greater_equal: comparisons.reaches,
@@ -174,7 +176,7 @@ UFUNCS: dict[np.ufunc, Function] = {
     np.positive: arithmetic.positive,
     np.power: powers.power,
     np.reciprocal: _reciprocal,
-    np.remainder: functools.partial(elementwise.by_number, np.remainder),
+    **{each: functools.partial(elementwise.by_number, each) for each in (np.fmod, np.remainder)},
     np.sign: comparisons.sign,
     np.sqrt: _named("sqrt"),
     np.square: lambda x: x.square(),

@@ -288,7 +288,7 @@ BEFORE: dict[str, Callable[[Any], Any]] = {
 """What comes before functions that are not there of most values."""
 REDUCING = (np.add, np.multiply, np.maximum, np.minimum, np.logical_and, np.logical_or)
 SHIFTS = np.left_shift, np.right_shift
-SCALARS = {np.floor_divide, np.remainder, *SHIFTS, np.power, np.float_power, np.heaviside}
+SCALARS = {np.divmod, np.floor_divide, np.fmod, np.remainder, *SHIFTS, np.power, np.float_power, np.heaviside}
 JUDGES: dict[str, tuple[Any, Any, tuple[str, ...]]] = {
     "hm.softmax": (lambda x, **o: scipy.special.softmax(x * 1.0, **o), hm.softmax, ("axis",)),
     "hm.logsumexp": (
