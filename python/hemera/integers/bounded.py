@@ -99,13 +99,12 @@ class Bounded:
 
     def times(self, other: Bounded, rounding: float) -> Bounded:
         """The product, a level lower. `rounding`: the deviation that a product adds."""
+        return Bounded(self.value * other.value, *self.bound(other, rounding), self.risk | other.risk)
+
+    def bound(self, other: Bounded, rounding: float) -> tuple[float, float]:
+        """The largest magnitude of a product, and its error."""
         error = hypot(self.largest * other.error, other.largest * self.error, rounding)
-        return Bounded(
-            self.value * other.value,
-            self.largest * other.largest,
-            error + self.error * other.error,
-            self.risk | other.risk,
-        )
+        return self.largest * other.largest, error + self.error * other.error
 
 
 def finished_level(value: Ciphertext) -> int:

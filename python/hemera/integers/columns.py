@@ -164,10 +164,8 @@ def _normalized(engine: Engine, s: Bounded, digits: int) -> Bounded:
     often, carries_often = cleanings(error, most=1)
     (*low, top, second, third), above = _last(in_bits=often > 0)(engine, z, kept=lower)
     one, two = (engine.moved(each, 1) for each in _above(above, lower))
-    makes = engine.product(one, top) + engine.product(two, second)
-    takes = (
-        engine.masked(top, higher) + engine.product(one, second - top) + engine.product(two, third - second)
-    )
+    makes = engine.products([one, two], [top, second])
+    takes = engine.masked(top, higher) + engine.products([one, two], [second - top, third - second])
     (makes,), (takes,) = (engine.cleaned_often([each], carries_often) for each in (makes, takes))
     makes, takes = replace(makes, largest=1), replace(takes, largest=1)
     out = carries(engine, makes, takes, digits)

@@ -380,6 +380,12 @@ class Engine:
     def product(self, a: Bounded, b: Bounded) -> Bounded:
         return a.times(b, self.rounding)
 
+    def products(self, a: Sequence[Bounded], b: Sequence[Bounded]) -> Bounded:
+        """The sum of a[i] b[i], which is relinearized once."""
+        value = self.evaluator.dot([x.value for x in a], [y.value for y in b])
+        largest, errors = zip(*(x.bound(y, self.rounding) for x, y in zip(a, b, strict=True)), strict=True)
+        return Bounded(value, sum(largest), sum(errors), reduce(or_, (x.risk for x in (*a, *b))))
+
 
 def table(value: Ciphertext, error: float, risk: Risk, row: NDArray[np.float64]) -> Bounded:
     """A table with values 0 and 1 of numbers in one refresh. Where two tables have the same entries, or

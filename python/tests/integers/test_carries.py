@@ -89,7 +89,7 @@ def test_errors_grow_as_is_told() -> None:
     [
         (add, MOST_DIGIT_ERROR / 2, 112),
         (lambda e, a, b, digits: less(e, a, b, digits, signed=False), MOST_BIT_ERROR / 2, 112),
-        (multiply, MOST_LEFT / 2, 290),
+        (multiply, MOST_LEFT / 2, 286),
     ],
     ids=["+", "<", "*"],
 )
