@@ -11,7 +11,7 @@ from hemera.integers.bounded import Bounded
 from hemera.integers.engine import Engine
 from hemera.integers.layout import BASE, DIGIT_BITS
 from hemera.integers.lookup import bits, lookup
-from hemera.integers.margins import MOST_DIGIT_ERROR, MOST_LEFT
+from hemera.integers.margins import MOST_DIGIT_ERROR, MOST_LEFT, left_of
 
 
 class Carries(NamedTuple):
@@ -72,8 +72,8 @@ def normalized(engine: Engine, s: Bounded, digits: int) -> tuple[Bounded, Carrie
 
     def error(often: int, carries_often: int) -> float:
         *number, g, p = (in_bits if often else whole).errors(z.error, z.radial, engine.rounding)
-        own = sum(each * (1 << i) for i, each in enumerate(engine.left_of(number, often)))
-        g, p = engine.left_of([g, p], carries_often)
+        own = sum(each * (1 << i) for i, each in enumerate(left_of(number, often, engine.rounding)))
+        g, p = left_of([g, p], carries_often, engine.rounding)
         return error_of_carries(own, g, p, digits, engine.rounding)
 
     often, carries_often = cleanings(error)

@@ -296,13 +296,6 @@ class Engine:
             values, masks = self.cleaned(values, masks), None
         return [self.masked(x, masks[i]) if masks and i in masks else x for i, x in enumerate(values)]
 
-    def left_of(self, errors: Sequence[float], often: int) -> list[float]:
-        """The errors that are left of these ones after some cleanings."""
-        found = list(errors)
-        for _ in range(often):
-            found = [cleaned_error(error, self.rounding) for error in found]
-        return found
-
     def cleaned_below(self, values: list[Bounded], error: float, group: int = 1) -> list[Bounded]:
         """Cleaned values 0 and 1, cleaned again until no number of `group` of them has a larger error. An
         error from `least` on is reached after three more at most."""

@@ -8,6 +8,7 @@ every error up to `MOST_LEFT` and leaves the least one.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import hypot, log, log2, sqrt
 
 from hemera.integers.layout import BASE
@@ -59,6 +60,14 @@ def cleaned_error(error: float, rounding: float) -> float:
     `_MOST_DEVIATIONS` what the error leaves there, and before it more.
     """
     return (3 + 2 * LARGEST_CLEANED) * _MOST_DEVIATIONS * error**2 + cleaned_rounding(rounding)
+
+
+def left_of(errors: Sequence[float], often: int, rounding: float) -> list[float]:
+    """The deviations of bits with these ones after some cleanings."""
+    found = list(errors)
+    for _ in range(often):
+        found = [cleaned_error(error, rounding) for error in found]
+    return found
 
 
 def fresh_error(params: Parameters, scale: float) -> float:
