@@ -23,7 +23,7 @@ from .steps import BINARY, FURTHER, UNARY, step_of
 
 CHAINS = int(os.environ.get("CHAINS", "4"))
 STEPS = 30
-TYPES = [f"{kind}int{bits}" for bits in (8, 16, 32, 64) for kind in ("u", "")]
+TYPES = ["int8", "uint16", "int32", "uint64"]
 
 
 @cache

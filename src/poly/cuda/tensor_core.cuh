@@ -16,12 +16,14 @@ template <typename A>
 void multiply_bytes(int (&c)[4], const std::uint32_t (&own)[6]) {
   const unsigned lane = emulation::current_thread().linear % 32;
   const emulation::LaneBytes* const given = emulation::exchange(own);
-  for (unsigned i = 0; i < 4; ++i) {
-    const unsigned row = lane / 4 + 8 * (i / 2), column = 2 * (lane % 4) + i % 2;
-    for (unsigned k = 0; k < 32; ++k) {
-      const unsigned holder = k % 16 / 4;
-      c[i] += static_cast<A>(given[4 * (row % 8) + holder][4 * (2 * (k / 16) + row / 8) + k % 4]) *
-              given[4 * column + holder][4 * (4 + k / 16) + k % 4];
+  for (unsigned holder = 0; holder < 4; ++holder) {
+    const unsigned char* const rows = given[lane / 4 * 4 + holder].data();
+    for (unsigned i = 0; i < 4; ++i) {
+      const unsigned char* const a = rows + 4 * (i / 2);
+      const unsigned char* const b = given[4 * (2 * (lane % 4) + i % 2) + holder].data() + 16;
+      for (unsigned k = 0; k < 4; ++k) {
+        c[i] += static_cast<A>(a[k]) * b[k] + static_cast<A>(a[8 + k]) * b[4 + k];
+      }
     }
   }
 }
@@ -30,15 +32,17 @@ void multiply_bytes(int (&c)[4], const std::uint32_t (&own)[6]) {
 template <unsigned blocks>
 void multiply_halves(double (&c)[4], const double (&own_a)[2 * blocks], const double (&own_b)[blocks]) {
   const unsigned lane = emulation::current_thread().linear % 32;
-  double a[32][2 * blocks], b[32][blocks];  // [lane]
+  double a[4][2 * blocks], b[blocks];  // a by lanes of the same rows, b of one lane
   const emulation::LaneBytes* given = emulation::exchange(own_a);
-  for (unsigned l = 0; l < 32; ++l) std::memcpy(a[l], given[l].data(), sizeof a[l]);
+  for (unsigned l = 0; l < 4; ++l) std::memcpy(a[l], given[lane / 4 * 4 + l].data(), sizeof a[l]);
   given = emulation::exchange(own_b);
-  for (unsigned l = 0; l < 32; ++l) std::memcpy(b[l], given[l].data(), sizeof b[l]);
-  for (unsigned i = 0; i < 4; ++i) {
-    const unsigned row = lane / 4 + 8 * (i / 2), column = 2 * (lane % 4) + i % 2;
-    for (unsigned k = 0; k < 4 * blocks; ++k) {
-      c[i] = std::fma(a[4 * (row % 8) + k % 4][2 * (k / 4) + row / 8], b[4 * column + k % 4][k / 4], c[i]);
+  for (unsigned i = 0; i < 2; ++i) {
+    for (unsigned l = 0; l < 4; ++l) {
+      std::memcpy(b, given[4 * (2 * (lane % 4) + i) + l].data(), sizeof b);
+      for (unsigned k = 0; k < blocks; ++k) {
+        c[i] = std::fma(a[l][2 * k], b[k], c[i]);
+        c[2 + i] = std::fma(a[l][2 * k + 1], b[k], c[2 + i]);
+      }
     }
   }
 }
