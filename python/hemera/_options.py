@@ -131,12 +131,9 @@ def size(text: str) -> int:
     return count
 
 
-def add_machine(parser: Arguments, *, several: bool = False) -> None:
-    """--device and --threads. `several`: whether the command takes several devices."""
-    all_of = '; "cuda:*" for all GPUs, "cpu:*" for all sockets, or names with commas' if several else ""
-    parser.add_argument(
-        "--device", default="auto", help=f'"cpu", "cuda", "cuda:1", or "auto" (default){all_of}'
-    )
+def add_machine(parser: Arguments) -> None:
+    """--device and --threads."""
+    parser.add_argument("--device", default="auto", help='"cpu", "cuda", "cuda:1", or "auto" (default)')
     add_threads(parser)
 
 

@@ -95,9 +95,9 @@ class Transport:
         """Close the connections."""
         self._http.value.close()
 
-    def json(self, method: str, path: str, body: bytes | None = None) -> dict[str, Any]:
+    def json(self, method: str, path: str) -> dict[str, Any]:
         """The object that a path answers with. FormatError for anything else; errors as of `request`."""
-        answer = self.request(method, path, body)
+        answer = self.request(method, path)
         told = f"{self.url}{path} is no server of Hemera: it does not answer with JSON"
         found = read_json(answer.content, told)
         if not isinstance(found, dict):

@@ -121,9 +121,7 @@ def limits_of(settings: Settings, replicas: int) -> Limits:
     )
 
 
-def on_cluster(
-    home: Home, settings: Settings, *, address: str, replicas: int | None, limits: Limits | None = None
-) -> RayService:
+def on_cluster(home: Home, settings: Settings, *, address: str, replicas: int | None) -> RayService:
     """The service of a folder on a cluster of Ray: see `hemera.ray.cluster.Cluster`. ParameterError for a
     folder with an index."""
     home = Home(home.root.absolute())
@@ -135,7 +133,7 @@ def on_cluster(
         )
     packages, _ = home.models()
     files = {name: ModelFile(str(home.model_file(name)), each.digest) for name, each in packages.items()}
-    requests = (limits or limits_of(settings, 1)).replica_requests
+    requests = limits_of(settings, 1).replica_requests
     own = replace(settings, waiting_requests=requests)  # here it is the server that refuses
     cluster = Cluster(address, files, own, replicas=replicas)
-    return RayService(home, settings, cluster, limits or limits_of(settings, cluster.count))
+    return RayService(home, settings, cluster, limits_of(settings, cluster.count))

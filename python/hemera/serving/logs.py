@@ -44,7 +44,7 @@ class _Lines(logging.Formatter):
         return json.dumps(told, default=str)
 
 
-def to_lines_of_json(to: TextIO | Path | None = None, level: int = logging.INFO) -> None:
+def to_lines_of_json(to: TextIO | Path | None = None) -> None:
     """Everything of the program's logs goes to a stream (None: standard error), or to the end of a file, a
     line of JSON each. A file that was moved away is made anew. FileError where it can not be."""
     if isinstance(to, Path):
@@ -64,7 +64,7 @@ def to_lines_of_json(to: TextIO | Path | None = None, level: int = logging.INFO)
         logger = logging.getLogger(name)
         logger.handlers.clear()
         logger.propagate = True
-        logger.setLevel(level)
+        logger.setLevel(logging.INFO)
 
 
 FILE = "audit.jsonl"
