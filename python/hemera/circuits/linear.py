@@ -101,8 +101,7 @@ class LinearTransform(SlotPlan):
         )
         count = options.checked(params, shape, slots)
         entries = numbers_of(given)
-        if options.may_wrap(shape, slots, wrapped):
-            options.wrap(params, shape, count, wrapped, lambda: _core.dense_numbers(entries, count))
+        options.wrap(params, shape, count, slots, wrapped, lambda: _core.dense_numbers(entries, count))
         diagonals = _core.dense_diagonals(entries, count, options.native.wrapping)
         self._start(params, diagonals, count, options, shape, slots is not None, given.dtype.kind == "c")
 
@@ -206,18 +205,9 @@ class LinearTransform(SlotPlan):
                 f"entries have rows of shape {row.shape}, columns of shape {column.shape} and values of "
                 f"shape {given.shape}; all three are arrays of one axis and the same length"
             )
-        entries = numbers_of(given)
-        if options.may_wrap(extents, slots, wrapped):
-            options.wrap(
-                params,
-                extents,
-                count,
-                wrapped,
-                lambda: _core.entry_numbers(extents[0], extents[1], row, column, entries, count),
-            )
-        diagonals = _core.entry_diagonals(
-            extents[0], extents[1], row, column, entries, count, options.native.wrapping
-        )
+        at, entries = (*extents, row, column), numbers_of(given)
+        options.wrap(params, extents, count, slots, wrapped, lambda: _core.entry_numbers(*at, entries, count))
+        diagonals = _core.entry_diagonals(*at, entries, count, options.native.wrapping)
         self = cls.__new__(cls)
         is_complex = given.dtype.kind == "c"
         self._start(params, diagonals, count, options, extents, slots is not None, is_complex)
@@ -356,31 +346,29 @@ class _Options:
         _core.require_extents(*shape, count)
         return count
 
-    def may_wrap(self, shape: tuple[int, int], slots: int | None, wrapped: bool | None) -> bool:
-        """Whether there is a wrapping to look for."""
-        rows, columns = (_filled_up(extent) for extent in shape)
-        return (wrapped is True and rows != columns) or (wrapped is None and slots is None and rows < columns)
-
     def wrap(
         self,
         params: Parameters,
         shape: tuple[int, int],
-        slots: int,
+        count: int,
+        slots: int | None,
         wrapped: bool | None,
         numbers: Callable[[], list[int]],
     ) -> None:
-        """Wraps the diagonals: always, or where it costs less.
+        """Wraps the diagonals over `count` slots: always, never, or where it costs less.
 
         Args:
             numbers: gives those of the diagonals without a wrapping.
         """
         rows, columns = (_filled_up(extent) for extent in shape)
+        if rows == columns or not (wrapped or (wrapped is None and slots is None and rows < columns)):
+            return
         if rows > columns:
             self.native.wrapping = _core.Wrapping(0, columns)
         elif wrapped:
             self.native.wrapping = _core.Wrapping(rows, 0)
         else:
-            period = _core.cheapest_result_period(params._native, numbers(), rows, slots, self.native)
+            period = _core.cheapest_result_period(params._native, numbers(), rows, count, self.native)
             self.native.wrapping = _core.Wrapping(period, 0)
 
 
