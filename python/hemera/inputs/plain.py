@@ -47,12 +47,14 @@ def plain_array(values: Any, what: str, dtype: DTypeLike | None = None) -> NDArr
     Raises:
         ParameterError: for values that are missing: masked ones of NumPy, NA and NaT of pandas, nulls of
             Arrow and Polars. NaN is a number, which each function refuses or takes itself.
-        TypeError: for texts, dates and records, and for complex numbers where real ones are needed; all of
-            these only with `dtype`.
+        TypeError: for sparse arrays; for texts, dates and records, and for complex numbers where real ones
+            are needed; these only with `dtype`.
         ParameterError: for whole numbers beyond `dtype`.
         TypeError, ValueError: as of NumPy.
     """
     refuse_missing(values, what)
+    if hasattr(type(values), "toarray") and not hasattr(type(values), "__array__"):  # of SciPy
+        raise TypeError(f"{what}: it is sparse; give values.toarray()")
     found = np.asarray(values)
     if dtype is None:
         return found

@@ -126,6 +126,9 @@ class Interface:
         arrays = [np.asarray(each) for each in values]
         if len(arrays) != len(self.outputs):
             raise MismatchError(f"{len(arrays)} results, and the model has {len(self.outputs)} outputs")
+        for array, spec in zip(arrays, self.outputs, strict=True):
+            if array.ndim == 0 or array.shape[-1] < spec.width:
+                raise MismatchError(f"{spec.name}: decrypted values of {spec.width} slots, not {array.shape}")
         return self.encoding.decode(arrays, self.outputs, rows)
 
     def describe(self) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import hemera as hm
 from hemera.compiler.attempts import told
@@ -109,6 +110,14 @@ def test_clients_are_as_strict_as_plans(given: Any, told: Any) -> None:
                 call(given)
         else:
             np.testing.assert_allclose(call(given), np.full(told, 0.5))
+
+
+def test_sparse_arrays_and_too_few_slots_are_refused() -> None:
+    with pytest.raises(TypeError, match=r"x: it is sparse; give values\.toarray\(\)"):
+        plan_of().evaluate_clear(sparse.csr_matrix(np.ones((1, 4))))
+    for slots in (np.zeros(3), np.float64(1)):
+        with pytest.raises(MismatchError, match="output: decrypted values of 4 slots, not"):
+            plan_of().package.interface.decode([slots])
 
 
 def test_inputs_of_one_name_are_refused() -> None:
