@@ -113,7 +113,7 @@ TEST_P(BootstrapShapes, HaveThePrecisionOfTheModel) {
   if (plan.is_real()) {
     for (Complex& value : values) value.imag(0);
   }
-  const std::size_t runs = std::clamp<std::size_t>(2048 / plan.slots(), 2, 6);
+  const std::size_t runs = std::clamp<std::size_t>(1024 / plan.slots(), 2, 4);
   const Precision found = averaged([&](std::size_t) { return session.bootstrapped(values); }, values, runs);
   const Precision expected = averaged([&](std::size_t i) { return plan.simulate(values, i); }, values, runs);
   EXPECT_NEAR(found.mean_bits, expected.mean_bits, 0.5);

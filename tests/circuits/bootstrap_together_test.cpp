@@ -89,7 +89,7 @@ TEST_P(BootstrapTogether, HasThePrecisionOfTheModel) {
   };
   const std::vector<Kind> kinds{
       {"uniform", real_if_so(ckks::random_values(count, 5))}, {"ones", ones}, {"single", single}};
-  const std::size_t runs = count < 256 ? 6 : 2;
+  const std::size_t runs = count < 256 ? 6 : 1;
   for (const Kind& kind : kinds) {
     SCOPED_TRACE(kind.name);
     const Precision found = averaged(
@@ -107,7 +107,7 @@ TEST_P(BootstrapTogether, HasThePrecisionOfTheModel) {
   }
 }
 
-// Batches of any number and shape, each twice.
+// Batches of any number and shape, one of them twice.
 TEST_P(BootstrapTogether, TakesBatchesOfAnyNumber) {
   const BootstrapSession session(parameters, plan);
   const double limit = std::exp2(1.5 - plan.expected_precision().worst_bits);
@@ -117,7 +117,7 @@ TEST_P(BootstrapTogether, TakesBatchesOfAnyNumber) {
     SCOPED_TRACE(rlwe::to_text(shape));
     const Values values = real_if_so(ckks::random_values(rlwe::batch_count(shape) * slots, 7));
     const rlwe::Ciphertext in = session.encrypt(values, shape);
-    for (int i = 0; i < 2; ++i) {
+    for (int i = shape.empty() ? 0 : 1; i < 2; ++i) {
       const rlwe::Ciphertext out = session.prepared(session.evaluator, in);
       EXPECT_EQ(out.meta.batch, shape);
       EXPECT_EQ(out.meta.slots, slots);
