@@ -44,6 +44,8 @@ _NAMES = {"reciprocal": "inverse"}
 """Names of `hemera.circuits` for functions that have others in `FORMULAS`."""
 _WIDER = 1 + 2.0**-8
 """So much wider than the range are the magnitudes that maxima are made for."""
+_WITHIN_ONE = ("arccos", "arcsin", "arctanh")
+"""Functions of values from -1 to 1: products of normalised vectors are beyond by errors."""
 _NEARLY = 2.0**-7
 """Bits by which functions may differ that are made once."""
 
@@ -162,6 +164,7 @@ def approximated(x: A, function: Callable[[Any], Any], *, most: int = 1023, of_a
         raise ParameterError(
             f"{name} is not finite everywhere from {low:g} to {high:g} ({user_line()}): give the inputs a "
             "narrower range (range=, or calibrate=)"
+            + (f", or take np.{name}(np.clip(x, -0.99, 0.99))" if name in _WITHIN_ONE else "")
         )
     tolerance = 2.0 ** -recorder_of(x).tolerance_bits(float(values.max(initial=1.0)))
     degree = 1
