@@ -149,7 +149,6 @@ void bind_integer_bootstrap(nb::module_& m) {
       .def_prop_ro("ratio_bits", &IntegerBootstrap::ratio_bits)
       .def_prop_ro("precision_bits", &IntegerBootstrap::precision_bits)
       .def_prop_ro("needed_budget", &IntegerBootstrap::needed_budget)
-      .def_prop_ro("kept_budget", &IntegerBootstrap::kept_budget)
       .def_prop_ro("budget_left", &IntegerBootstrap::budget_left)
       .def_prop_ro("products", &IntegerBootstrap::products)
       .def_prop_ro("failure_log2", &IntegerBootstrap::failure_log2)

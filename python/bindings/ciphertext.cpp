@@ -81,7 +81,6 @@ void bind_ciphertext(nb::module_& m) {
       .def_prop_ro("correction", [](const Ciphertext& self) { return self.meta.correction; })
       .def_prop_ro("noise_log2", [](const Ciphertext& self) { return self.meta.noise_log2; })
       .def_prop_ro("largest", [](const Ciphertext& self) { return self.meta.largest; })
-      .def_prop_ro("has_seed", [](const Ciphertext& self) { return self.seed.has_value(); })
       .def("clone", &Ciphertext::clone, ReleaseGil())
       .def(
           "declared",

@@ -87,8 +87,6 @@ void bind_evaluator(nb::module_& m) {
             return self.evaluator->multiply_many(factors); }, "factors"_a, ReleaseGil())
       .def("rescale", [](const EvaluatorHandle& self, const Ciphertext& a) {
             return self.evaluator->rescale(a); }, "a"_a, ReleaseGil())
-      .def("drop_to_level_inplace", [](const EvaluatorHandle& self, Ciphertext& a, std::size_t level) {
-            self.evaluator->drop_to_level_inplace(a, level); }, "a"_a, "level"_a, ReleaseGil())
       .def("lower_to_level", [](const EvaluatorHandle& self, const Ciphertext& a, std::size_t level) {
             return self.evaluator->lower_to_level(a, level); }, "a"_a, "level"_a, ReleaseGil())
       .def("shrink", [](const EvaluatorHandle& self, const Ciphertext& a) {

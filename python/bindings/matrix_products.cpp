@@ -91,8 +91,7 @@ void bind_periodic_transforms(nb::module_& m) {
                                   period, {.level = level, .baby_steps = baby_steps, .kept = kept});
           },
           "parameters"_a, "weights"_a, "period"_a, "level"_a.none(), "baby_steps"_a, "kept"_a)
-      .def_prop_ro("baby_steps", [](const PeriodicTransform& self) { return self.baby_steps(); })
-      .def_prop_ro("giant_steps", [](const PeriodicTransform& self) { return self.giant_steps(); });
+      .def_prop_ro("baby_steps", [](const PeriodicTransform& self) { return self.baby_steps(); });
   bind_prepared<circuits::PreparedPeriodicTransform, PeriodicTransform, rlwe::Ciphertext>(
       m, "PreparedPeriodicTransform", plan);
 }
@@ -150,8 +149,6 @@ void bind_matrix_products(nb::module_& m) {
           },
           "parameters"_a, "rows"_a, "columns"_a, "level"_a.none(), "baby_steps"_a, "own_keys"_a)
       .def_prop_ro("diagonals", &MatrixVectorProduct::diagonals)
-      .def_prop_ro("matrix_slots", &MatrixVectorProduct::matrix_slots)
-      .def_prop_ro("vector_slots", &MatrixVectorProduct::vector_slots)
       .def_prop_ro("result_slots", &MatrixVectorProduct::result_slots)
       .def(
           "pack",

@@ -252,7 +252,6 @@ void bind_search(nb::module_& m) {
             self.set_block(block, {rows.data(), rows.size()});
           },
           "block"_a, "rows"_a)
-      .def("half_bytes", &Database::half_bytes, "count"_a, "width"_a)
       .def("answer", &answer_queries<Database>, "asked"_a, "dropped_bits"_a, "width"_a, "out"_a)
       .def("prepare", &prepare_answer, "keys"_a, "seed"_a, "dropped_bits"_a, "width"_a, "out"_a)
       .def("finish", &finish_answer, "prepared"_a, "seed"_a, "numbers"_a, "out"_a);
@@ -286,7 +285,6 @@ void bind_search(nb::module_& m) {
           },
           "block"_a, "residues"_a)
       .def("move_block", &EncryptedDatabase::move_block, "to"_a, "source"_a, ReleaseGil())
-      .def("half_bytes", &EncryptedDatabase::half_bytes, "count"_a, "width"_a)
       .def("answer", &answer_queries<EncryptedDatabase>, "asked"_a, "dropped_bits"_a, "width"_a, "out"_a)
       .def("answer_clear", &answer_clear_queries, "queries"_a, "factor"_a, "dropped_bits"_a, "width"_a,
            "out"_a, "part"_a);

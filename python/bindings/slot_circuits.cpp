@@ -133,8 +133,7 @@ void bind_linear_transforms(nb::module_& m) {
             new (self) Wrapping{result_period, vector_period};
           },
           "result_period"_a, "vector_period"_a)
-      .def_ro("result_period", &Wrapping::result_period)
-      .def_ro("vector_period", &Wrapping::vector_period);
+      .def_ro("result_period", &Wrapping::result_period);
   nb::class_<MatrixDiagonals> matrix_diagonals(m, "MatrixDiagonals");
   matrix_diagonals.def(nb::init<>()).def("__len__", &MatrixDiagonals::size);
   bind_diagonals_of<double>(m, matrix_diagonals);
