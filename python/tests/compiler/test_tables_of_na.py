@@ -132,3 +132,19 @@ def test_refused(name: str) -> None:
     study, words = REFUSED[name]
     with pytest.raises(TypeError, match=words):
         evaluated(study, SPEC, FRAME)
+
+
+def test_ends_of_truth_values_are_truth_values_where_there_are_some() -> None:
+    frame = pd.DataFrame({"a": [1, 2, 3, 4], "f": [True, False, False, True], "k": list("xyxy")})
+    frame["n"] = pd.array([True, None, False, None], dtype="boolean")
+
+    def study(t: Any) -> Any:
+        some = t[t.a > 1]
+        return {"max": some.f.max(), "min": some.f.min(), "na": t.n.min(), "none": t[t.a > 4].f.max()}
+
+    spec = hm.TableSpec.of(frame, ranges={"a": (0, 5)}, keys=["k"])
+    found, wanted = hm.compile(study, spec, security=None).local(threads=1)(frame), study(frame)
+    assert [type(found[name]) for name in ("max", "min", "na")] == [bool] * 3
+    assert [found[name] for name in ("max", "min", "na")] == [wanted[name] for name in ("max", "min", "na")]
+    assert np.isnan(found["none"])
+    assert np.isnan(wanted["none"])

@@ -81,7 +81,7 @@ class Result(Operators, Computed):
         """A number; of groups an array of shape (groups,), of rows (rows,)."""
         with np.errstate(all="ignore"):
             found = np.asarray(self.finish(values))
-        if self.kind is not float:
+        if self.kind is not float and not np.isnan(found).any():  # of no rows it is missing
             found = np.rint(found).astype(self.kind)
         return found if found.ndim else found.item()
 

@@ -220,7 +220,8 @@ def _by_numpy(name: str, stands_in: Any, kind: type = float) -> Any:
             parts["n"] = _count(own, counted, groups)
         elif groups is None:
             return parts["m"]
-        return _result(own, name, groups, _where_any, kind, **parts)
+        is_extreme = is_truth and name in ("max", "min")
+        return _result(own, name, groups, _where_any, bool if is_extreme else kind, **parts)
 
     return statistic
 
