@@ -99,8 +99,7 @@ def test_a_program_in_go_asks_a_server(of_go, server, tmp_path):
     assert built.returncode == 0, built.stderr
 
     def ask(model, numbers):
-        told = {**of_go, "HEMERA_TOKEN": token}
-        return run(told, CLIENTS / "go", program, url, model, input=numbers)
+        return run({**of_go, "HEMERA_TOKEN": token}, tmp_path, program, url, model, input=numbers)
 
     for model, factor in MODELS.items():
         done = ask(model, given)
