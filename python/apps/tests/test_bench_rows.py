@@ -49,7 +49,11 @@ def run(tmp_path, monkeypatch):
         ("bootstraps --load other.json --plot errors.svg", "bench bootstraps"),
         ("bootstraps --load other.json", "--plot"),
         ("bootstraps --preset test-40 --field limbs=3", "limbs"),
-        ("plans --only smoothing --device cpu --threads 1 --json plans.json", "hemera calibrate"),
+        pytest.param(
+            "plans --only smoothing --device cpu --threads 1 --json plans.json",
+            "hemera calibrate",
+            marks=pytest.mark.fact_of_the_cpu("a table of the CPU's times"),
+        ),
         ("pool --devices cpu --small --batches 0", "at least 1"),
         ("pool --devices cuda:99 --small", "cuda:99"),
         ("bert --wide", "--wide is of a network: give --blocks"),

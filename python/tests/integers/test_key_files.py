@@ -25,7 +25,7 @@ def peak():
     # ru_maxrss would be that of the process that started this one, where it was larger.
     return int(re.search(r"VmHWM:\\s*(\\d+) kB", Path("/proc/self/status").read_text())[1]) * 1024
 
-client = hm.integers.Context(8, preset="test-exact")
+client = hm.integers.Context(8, preset="test-exact", device="cpu")
 before = peak()
 client.save_keys(sys.argv[1])
 print(peak() - before)
