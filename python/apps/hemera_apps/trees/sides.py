@@ -110,6 +110,7 @@ class Sides:
         self.secret_key = self.client.generate_secret_key()
         self._evaluator: Evaluator | None = None
         self._graph: Graph | None = None
+        self._captured: tuple[int, ...] = ()
 
     def keys(self) -> bytes:
         """The client's evaluation keys."""
@@ -124,14 +125,14 @@ class Sides:
         return bytes(self.client.encrypt(self._trees.encoded(rows), self.secret_key))
 
     def evaluate(self, planes: Ciphertext) -> Ciphertext:
-        """The server's encrypted scores of a request that it loaded. On a GPU calls after the first replay a
-        captured graph: they take requests of the same shape.
+        """The server's encrypted scores of a request that it loaded. On a GPU a captured graph is replayed
+        for requests of the first one's shape.
 
         Raises:
             NoiseError: if the parameters leave no guaranteed noise budget.
         """
         assert self._evaluator is not None
-        if self._graph is not None:
+        if self._graph is not None and planes.shape == self._captured:
             return self._graph(planes)[0]
         captures = self._prepared.captures
         size = len(planes) if captures else self._trees.at_once or len(planes)
@@ -139,8 +140,8 @@ class Sides:
             self._prepared.run(self._evaluator, [planes[at : at + size]])[0]
             for at in range(0, len(planes), size)
         ]
-        if captures:
-            self._graph = self._prepared.capture(self._evaluator, [planes])
+        if captures and self._graph is None:
+            self._graph, self._captured = self._prepared.capture(self._evaluator, [planes]), planes.shape
         return parts[0] if len(parts) == 1 else hemera.concatenate(parts)
 
     def scores(self, response: bytes, samples: int) -> Integers:
