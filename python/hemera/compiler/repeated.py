@@ -69,9 +69,7 @@ def require_repeated(
     if first is None:
         more = again().program
         others = exact_values(more, [each[np.newaxis] for each in one])
-        _require_same(
-            program, recorded, [others[at][0] for _, at in more.outputs], allowed, "is called again"
-        )
+        _require_same(program, recorded, [others[at][0] for _, at in more.outputs], allowed, _AGAIN)
         return
     second = _called(what, specs, one)
     _require_same(program, first, second, allowed, _AGAIN)

@@ -11,7 +11,7 @@ from hemera.integers.bounded import Bounded
 from hemera.integers.engine import Engine
 from hemera.integers.layout import BASE, DIGIT_BITS
 from hemera.integers.lookup import bits, lookup
-from hemera.integers.margins import MOST_DIGIT_ERROR, MOST_LEFT, left_of
+from hemera.integers.margins import MOST_DIGIT_ERROR, MOST_LEFT, left_of, number_error
 
 
 class Carries(NamedTuple):
@@ -26,7 +26,7 @@ class Carries(NamedTuple):
         """The carries themselves. Takes a level, where they stand there several times."""
         if self.factor == 1:
             return self.value
-        return replace(engine.times(self.value, 1 / self.factor), largest=1)
+        return engine.times(self.value, 1 / self.factor)
 
 
 def carries(engine: Engine, g: Bounded, p: Bounded, digits: int) -> Carries:
@@ -36,7 +36,7 @@ def carries(engine: Engine, g: Bounded, p: Bounded, digits: int) -> Carries:
 
     Both stand in one vector, as g + i p. A step adds the product of p with that vector, turned: g + p g' and
     p p'. The sum with the conjugate, and the difference, are g and p again, twice: so the factor grows."""
-    made, taken, grown = g.value, p.value, 1
+    made, taken = g.value, p.value
     both = made if digits == 2 else made + taken * 1j
     for step, factor, times in _steps(digits):
         if step > 1:
@@ -46,7 +46,7 @@ def carries(engine: Engine, g: Bounded, p: Bounded, digits: int) -> Carries:
         if 2 * step == digits:
             both, factor = made, times
         both = (made * factor if factor > 1 else made) + taken * both.rotate(-step * engine.layout.values)
-        grown = factor * times
+    grown = factor * times
     error = error_of_carry(g.error, p.error, digits, engine.rounding)
     return Carries(Bounded(both, grown, grown * error, g.risk | p.risk), grown)
 
@@ -72,7 +72,7 @@ def normalized(engine: Engine, s: Bounded, digits: int) -> tuple[Bounded, Carrie
 
     def error(often: int, carries_often: int) -> float:
         *number, g, p = (in_bits if often else whole).errors(z.error, z.radial, engine.rounding)
-        own = sum(each * (1 << i) for i, each in enumerate(left_of(number, often, engine.rounding)))
+        own = number_error(left_of(number, often, engine.rounding))
         g, p = left_of([g, p], carries_often, engine.rounding)
         return error_of_carries(own, g, p, digits, engine.rounding)
 

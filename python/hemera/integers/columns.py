@@ -15,7 +15,7 @@ from hemera.integers.carries import carried_in, carries, cleanings, error_of_car
 from hemera.integers.engine import Engine, Exponential
 from hemera.integers.layout import BASE, DIGIT_BITS
 from hemera.integers.lookup import bits, lookup
-from hemera.integers.margins import cleaned_error, left_of
+from hemera.integers.margins import cleaned_error, left_of, number_error
 from hemera.integers.split import Split, split
 
 LARGEST = 1 << 17
@@ -198,7 +198,7 @@ def _errors(engine: Engine, z: Exponential, often: int) -> tuple[float, float, f
     into being, and of those that go on."""
     read = _last(in_bits=often > 0)
     *number, top, second, third = read.errors(z, engine.rounding)
-    own = sum(error * (1 << i) for i, error in enumerate(left_of(number, often, engine.rounding)))
+    own = number_error(left_of(number, often, engine.rounding))
     above = 2 * abs(_FACTOR) * read.rest(z, engine.rounding)
     makes = hypot(above, top) + hypot(above, second)
     takes = top + hypot(2 * above, second + top) + hypot(2 * above, third + second)

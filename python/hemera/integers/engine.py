@@ -28,6 +28,7 @@ from hemera.integers.margins import (
     cleaned_rounding,
     fresh_error,
     misread_log2,
+    number_error,
 )
 from hemera.integers.noise import Noise
 from hemera.integers.parts import in_parts
@@ -316,7 +317,7 @@ class Engine:
     def _number_error(digits: Sequence[Bounded]) -> float:
         """The deviation of a number."""
         noise = reduce(Noise.plus, (bit.noise.times(1 << i) for i, bit in enumerate(digits)))
-        return sum(bit.rest * (1 << i) for i, bit in enumerate(digits)) + noise.deviation
+        return number_error([bit.rest for bit in digits]) + noise.deviation
 
     # --- Slots. ---
 

@@ -70,6 +70,11 @@ def left_of(errors: Sequence[float], often: int, rounding: float) -> list[float]
     return found
 
 
+def number_error(errors: Sequence[float]) -> float:
+    """The deviation of a number whose bits, the lowest first, have these ones. A digit has its own."""
+    return sum(error * (1 << i) for i, error in enumerate(errors))
+
+
 def fresh_error(params: Parameters, scale: float) -> float:
     """A bound on the deviation of slots that were encrypted with a public key; a secret key's is less."""
     degree = params.degree
