@@ -15,7 +15,6 @@ from hemera_apps.bench import (
     pool,
     replicas,
     requests,
-    scaling,
     serve,
     times,
 )
@@ -35,7 +34,6 @@ SUITES = (
     pool,
     replicas,
     requests,
-    scaling,
     serve,
     times,
 )
