@@ -7,7 +7,7 @@ import pytest
 import hemera as hm
 from hemera.objects.keys import rotations_for_sum
 
-from .refusals import refuse, refuse_each
+from .refusals import raises, refuse, refuse_each
 
 SLOTS = 16
 
@@ -150,8 +150,7 @@ def test_integers_have_no_mean(integers):
 def test_tables_are_refused(party):
     frame = pd.DataFrame({"a": [1, 2, 3], "b": [4, 5, 6]})
     for call in (party.ev.encrypt, party.ev.encode, lambda table: party.ctx.encrypt(table, party.sk)):
-        with pytest.raises(TypeError, match=r"a table is no array.*frame\.to_numpy\(\)\.T"):
-            call(frame)
+        raises(TypeError, r"a table is no array.*frame\.to_numpy\(\)\.T", call, frame)
     party.check(party.ev.encrypt(frame.to_numpy().T), frame.to_numpy().T)
     party.check(party.ev.encrypt(frame["a"]), frame["a"].to_numpy())
 
@@ -177,7 +176,5 @@ def test_missing_keys_name_plans_first(ckks):
     matrix = np.random.default_rng(1).uniform(-1, 1, (64, 64))
     ev = ckks.ctx.bind(ckks.ctx.generate_keys(ckks.sk))
     x = ev.encrypt(np.ones(64))
-    with pytest.raises(hm.errors.MissingKeyError, match=r"plan=transform .*\(\d+ in all\)$"):
-        x @ matrix
-    with pytest.raises(hm.errors.MissingKeyError, match=r"plan=circuit, or with rotations \[3\] alone"):
-        x.rotate(3)
+    refuse((lambda: x @ matrix, hm.errors.MissingKeyError, r"plan=transform .*\(\d+ in all\)$"))
+    refuse((lambda: x.rotate(3), hm.errors.MissingKeyError, r"plan=circuit, or with rotations \[3\] alone"))

@@ -9,7 +9,7 @@ import hemera as hm
 from hemera.circuits.needs import size_text
 from hemera.errors import MismatchError, MissingKeyError, ParameterError
 
-from .refusals import refuse
+from .refusals import raises, refuse
 
 SLOTS = 16
 
@@ -110,8 +110,7 @@ def test_keys_fit_a_limit_of_what_is_uploaded(params):
         if limit == least:
             other = ctx.bind(ctx.generate_keys(sk, plan=whole), bootstrap=plan)
             low = other.at_level(other.encrypt(given), plan.input_level)
-            with pytest.raises(MissingKeyError, match=f"upload_limit of {limit} bytes"):
-                low.bootstrap()
+            raises(MissingKeyError, f"upload_limit of {limit} bytes", low.bootstrap)
     assert plan.operations == whole.operations
     refuse((lambda: hm.circuits.Bootstrap(params, slots, upload_limit=0), ParameterError, "upload_limit"))
 
@@ -249,12 +248,9 @@ def test_magnitudes_reach_the_model(boot):
     own, large = (np.abs(boot.simulate(values(), magnitude=each) - values()).max() for each in (0.5, 100))
     assert 10 < large / own < 500
     for magnitude in (0, -1, np.inf, np.nan):
-        with pytest.raises(ParameterError, match="finite and positive"):
-            boot.expected_precision(magnitude=magnitude)
-    with pytest.raises(hm.errors.RangeError, match="divide by up to 32768"):
-        boot.simulate(values(), magnitude=1e6)
-    with pytest.raises(ParameterError, match="16 slots"):
-        boot.simulate(values(8))
+        raises(ParameterError, "finite and positive", boot.expected_precision, magnitude=magnitude)
+    refuse((lambda: boot.simulate(values(), magnitude=1e6), hm.errors.RangeError, "divide by up to 32768"))
+    refuse((lambda: boot.simulate(values(8)), ParameterError, "16 slots"))
 
 
 REFUSED = [

@@ -1,32 +1,12 @@
 """tools/check_size.py: each size counted by hand, and limits that are kept, that can fall, and that rose."""
 
 import ast
-import subprocess
-from collections.abc import Callable
 
 import pytest
 
 import check_size as check
 
-Commit = Callable[[dict[str, str]], None]
-
-
-@pytest.fixture
-def commit(tmp_path):
-    """Writes files in a repository and commits them."""
-    names = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]
-    git = ["git", "-C", str(tmp_path), *names]
-    subprocess.run([*git, "init", "--quiet"], check=True)
-
-    def write(files):
-        for name, text in files.items():
-            path = tmp_path / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
-        subprocess.run([*git, "add", "--all"], check=True)
-        subprocess.run([*git, "commit", "--quiet", "--message", "a"], check=True)
-
-    return write
+from .repositories import commit
 
 
 def test_lines_by_room():
@@ -127,31 +107,34 @@ def test_limits_rise_by_decisions(numbers, decided, allowed):
     )
 
 
-def test_a_rise_is_told_until_it_is_decided(tmp_path, commit, capsys):
+def test_a_rise_is_told_until_it_is_decided(tmp_path, capsys):
     def told(*arguments):
         status = check.main([*arguments, str(tmp_path)])
         return status, capsys.readouterr().out
 
-    commit({"python/hemera/a.py": "a\n" * 90, "tools/check_size.py": ""})
+    commit(tmp_path, {"python/hemera/a.py": "a\n" * 90, "tools/check_size.py": ""})
     assert told("--write")[0] == 0
     limits = (tmp_path / check.LIMITS).read_text()
     assert '"lines.python/hemera" = 100\n' in limits
-    commit({})
+    commit(tmp_path, {})
     assert told() == (0, f"check_size: {len(check.read_limits(limits))} sizes, 0 reports\n")
 
-    commit({"python/hemera/a.py": "a\n" * 130})
+    commit(tmp_path, {"python/hemera/a.py": "a\n" * 130})
     assert "lines.python/hemera: 130, above the limit of 100" in told()[1]
     status, text = told("--write")
     assert status == 1
     assert "must have `lines.python/hemera = 150`" in text
-    commit({"docs/decisions/other.md": "a later commit\n"})
+    commit(tmp_path, {"docs/decisions/other.md": "a later commit\n"})
     assert told()[0] == 1
-    commit({"docs/decisions/a.md": "- `lines.python/hemera = 150` and `lines of all product = 150`: why\n"})
+    commit(
+        tmp_path,
+        {"docs/decisions/a.md": "- `lines.python/hemera = 150` and `lines of all product = 150`: why\n"},
+    )
     assert told()[0] == 0
 
-    commit({"python/hemera/a.py": "a\n"})
+    commit(tmp_path, {"python/hemera/a.py": "a\n"})
     assert "the limit of 150 can fall" not in told()[1]  # two steps
-    commit({"python/hemera/a.py": ""})
+    commit(tmp_path, {"python/hemera/a.py": ""})
     assert "lines.python/hemera: 0; the limit of 150 can fall" in told()[1]
     assert told("--lower")[0] == 0
     assert '"lines.python/hemera" = 0\n' in (tmp_path / check.LIMITS).read_text()

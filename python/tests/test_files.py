@@ -132,10 +132,8 @@ def test_files_that_can_not_be_read_or_written(party, tmp_path):
     with pytest.raises(FileError, match=r"missing\.hemera") as caught:
         party.ctx.load(missing)
     assert isinstance(caught.value, OSError)
-    with pytest.raises(FileError, match="nowhere"):
-        party.sk.save(tmp_path / "nowhere" / "key.hemera")
-    with pytest.raises(TypeError, match="bytes or the path"):
-        party.ctx.load(17)
+    refuse((lambda: party.sk.save(tmp_path / "nowhere" / "key.hemera"), FileError, "nowhere"))
+    refuse((lambda: party.ctx.load(17), TypeError, "bytes or the path"))
 
 
 def test_a_full_disk_leaves_the_old_file(party, tmp_path):

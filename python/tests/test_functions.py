@@ -13,7 +13,7 @@ from hemera.circuits.functions import plan_for
 from hemera.errors import LevelError, ParameterError
 
 from .conftest import CIRCUIT_SLOTS as SLOTS
-from .refusals import refuse
+from .refusals import raises, refuse
 
 
 @pytest.fixture(scope="module")
@@ -75,8 +75,7 @@ def test_polyval_takes_coefficients_for_each_slot(client, ev, values):
 def test_a_search_that_found_nothing_is_not_made_again():
     search = Mock(side_effect=ParameterError("no polynomial is near"))
     for number in (1.0, 1.0, 2.0, 1.0):
-        with pytest.raises(ParameterError, match="no polynomial is near"):
-            made(search, number)
+        raises(ParameterError, "no polynomial is near", made, search, number)
     assert [each.args for each in search.mock_calls] == [(1.0,), (2.0,)]
 
 

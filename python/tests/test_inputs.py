@@ -14,7 +14,7 @@ from hemera.inputs.arguments import _fits, as_extents, as_integer, described, di
 from hemera.inputs.operators import require_in_place
 from hemera.inputs.source import read, read_bytes, write_bytes
 
-from .refusals import refuse
+from .refusals import raises, refuse
 
 
 @pytest.mark.parametrize(
@@ -86,11 +86,9 @@ def test_numbers_that_are_none():
         with pytest.raises(TypeError, match="BGV computes with integers, not "):
             encoding.as_integers(wrong, "encode", "bgv")
     for wrong in ([], np.float64(1), np.zeros((2, 0))):
-        with pytest.raises(errors.MismatchError, match="no values to encode"):
-            encoding.as_numbers(wrong, "encode")
+        raises(errors.MismatchError, "no values to encode", encoding.as_numbers, wrong, "encode")
     for wrong in (["a"], np.array(["2020-01-01"], "M8[D]")):
-        with pytest.raises(TypeError, match="an array of numbers is needed"):
-            encoding.as_numbers(wrong, "encode")
+        raises(TypeError, "an array of numbers is needed", encoding.as_numbers, wrong, "encode")
     refuse((lambda: encoding.refuse_table(pd.DataFrame([[1]]), "encode"), TypeError, "a table is no array"))
 
 
@@ -108,10 +106,8 @@ def test_slots_are_filled_up_with_zeros():
     with pytest.raises(errors.MismatchError, match=r"\(2, 3\), and the values are of \(3, 2\)"):
         encoding.room_in(out, (3, 2))
     out.flags.writeable = False
-    with pytest.raises(errors.ParameterError, match="can not be written"):
-        encoding.room_in(out, (2, 3))
-    with pytest.raises(TypeError, match="out takes a NumPy array, not list"):
-        encoding.room_in([[0]], (1, 1))
+    refuse((lambda: encoding.room_in(out, (2, 3)), errors.ParameterError, "can not be written"))
+    refuse((lambda: encoding.room_in([[0]], (1, 1)), TypeError, "out takes a NumPy array, not list"))
 
 
 @pytest.mark.parametrize(
@@ -183,8 +179,7 @@ def test_fields_have_their_kind_and_range(kind, good, wrong):
 def test_what_damaged_files_raise():
     assert fields.read_json(b'{"a": [1]}', "told") == {"a": [1]}
     for damaged in (b"", b"{", b"\xff", b"[" * 100_000, json.dumps("x").encode()[:-1]):
-        with pytest.raises(errors.FormatError, match=r"^told: "):
-            fields.read_json(damaged, "told")
+        raises(errors.FormatError, r"^told: ", fields.read_json, damaged, "told")
     for raised in (KeyError("a"), RecursionError(), OverflowError(), errors.ParameterError("a"), TypeError()):
         with pytest.raises(errors.FormatError, match="a thing is damaged"), fields.damaged("a thing"):
             raise raised

@@ -11,7 +11,7 @@ from hemera.program.operations import Place
 from hemera.program.tracing import Recorder
 from hemera.program.values import Form
 
-from .refusals import refuse
+from .refusals import raises, refuse
 
 N = 2048
 T = 65537
@@ -112,8 +112,7 @@ def test_failures_are_no_likelier_than_asked_for(party, failure):
     for beyond in (2**-40 * 1.001, 2**-128 * 0.999):
         with pytest.raises(hm.errors.ParameterError, match="failure"):
             hm.circuits.IntegerBootstrap(party.params, failure=beyond)
-        with pytest.raises(hm.errors.ParameterError, match="failure"):
-            recorder.inputs[0].bootstrap(failure=beyond)
+        raises(hm.errors.ParameterError, "failure", recorder.inputs[0].bootstrap, failure=beyond)
 
 
 @pytest.mark.parametrize(

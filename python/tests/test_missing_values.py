@@ -17,7 +17,7 @@ from hemera import circuits
 from hemera.inputs.plain import plain_array
 
 from .conftest import make_params
-from .refusals import refuse
+from .refusals import raises, refuse
 
 Entry = Callable[[Any], Any]
 SLOTS = 4
@@ -293,8 +293,7 @@ def test_masked_arrays_on_the_left(name):
     for masked in (False, [False, True, False, False]):
         left = np.ma.masked_array(np.array([1, 2, 3, 4], np.uint8), masked)
         for tried in (*OPERATORS, operator.iadd, operator.imul, np.ma.multiply, np.ma.add):
-            with pytest.raises(hm.errors.ParameterError, match=r"values\.filled\(number\)"):
-                tried(left.copy(), x)
+            raises(hm.errors.ParameterError, r"values\.filled\(number\)", tried, left.copy(), x)
         assert left.tolist() == [1, 2 if masked is False else None, 3, 4]
     # Functions of NumPy take all operands at once, and see which values are masked.
     left = np.ma.masked_array([1.0, 2, 3, 4], [False, True, False, False])

@@ -10,7 +10,7 @@ from hemera import multiply
 from hemera.cli import main
 from hemera.errors import MismatchError, OutOfMemoryError, ParameterError
 
-from .refusals import refuse
+from .refusals import raises, refuse
 
 DEGREE = 1024
 INERT = 2**31 - 1  # 3 modulo 4 and -1 modulo 2^10
@@ -58,8 +58,7 @@ def test_leading_axes_are_equal_or_missing_in_either(left, right):
     b[..., 5] = 1
     if left and right and left != right:
         for pair in ((a, b), (b, a)):
-            with pytest.raises(MismatchError, match="equal, or missing in one"):
-                ring.multiply(*pair, [q])
+            raises(MismatchError, "equal, or missing in one", ring.multiply, *pair, [q])
         return
     shape = left or right
     turned = np.concatenate([np.uint64(q) - a[..., -5:], a[..., :-5]], axis=-1)
@@ -85,10 +84,8 @@ def test_contexts_give_the_same_bits_with_every_engine():
 
 def test_unknown_engines_are_named():
     params = hm.bgv.Parameters.for_circuit(depth=1, degree=DEGREE, security=None)
-    with pytest.raises(ParameterError, match="kronecker_ss"):
-        hm.Context(params, multiplier="fft")
-    with pytest.raises(ParameterError, match="dgt"):
-        multiply.RingMultiplier("fft")
+    refuse((lambda: hm.Context(params, multiplier="fft"), ParameterError, "kronecker_ss"))
+    refuse((lambda: multiply.RingMultiplier("fft"), ParameterError, "dgt"))
 
 
 @pytest.mark.parametrize("p", [INERT, multiply.inert_prime_below(2**61, 64), 2**61 - 1, 12289])

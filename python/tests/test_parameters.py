@@ -11,7 +11,7 @@ from hemera.errors import MismatchError, ParameterError, SecurityError, Security
 from hemera.parameters import require_security
 
 from .conftest import make_params
-from .refusals import refuse
+from .refusals import raises, refuse
 
 
 @pytest.mark.parametrize("scheme", ["ckks", "bfv", "bgv"])
@@ -108,8 +108,7 @@ def test_the_last_base_has_some_of_the_primes_or_all(scheme):
         assert (of(last_base).primes, of(last_base).levels) == (found, len(found))
     count = len(primes)
     for wrong in (0, -1, count + 1):
-        with pytest.raises(ParameterError, match=f"1 to {count} of the {count} primes, not {wrong}"):
-            of(wrong)
+        raises(ParameterError, f"1 to {count} of the {count} primes, not {wrong}", of, wrong)
 
 
 def test_levels_that_there_are():
@@ -229,6 +228,5 @@ def test_security_that_is_asked_for_is_the_least(wanted):
             require_security(found, wanted, "the keys have")
             continue
         words = f"the keys have security {found}, less than the {wanted} bits asked for"
-        with pytest.raises(SecurityError, match=re.escape(words)):
-            require_security(found, wanted, "the keys have")
+        raises(SecurityError, re.escape(words), require_security, found, wanted, "the keys have")
     require_security(None, wanted, "nothing")

@@ -9,7 +9,7 @@ from hemera.circuits import LinearTransform, TransformGrid
 from hemera.errors import LevelError, MismatchError, MissingKeyError, ParameterError
 
 from .conftest import CIRCUIT_SLOTS as SLOTS
-from .refusals import refuse
+from .refusals import raises, refuse
 from .test_plans import BFV, COPY, SUM, block, random
 
 ONES = np.ones(SLOTS, dtype=bool)
@@ -153,8 +153,7 @@ def test_periodic_transforms(client, params):
     ev, other = (ctx.bind(ctx.generate_keys(sk, plan=each)) for each in (layer, []))
     x = ev.encrypt(layer.pack(random(layer.vectors, 32)))
     for period in (0, 1, 12, params.max_slots):
-        with pytest.raises(ParameterError, match=r"power of two from 2 to 256"):
-            plan(small, params, period)
+        raises(ParameterError, r"power of two from 2 to 256", plan, small, params, period)
     refuse(
         (lambda: plan(np.zeros((4, 4)), params, 4), ParameterError, "weight"),
         (lambda: plan(np.full((4, 4), np.nan), params, 4), ParameterError, "weight"),

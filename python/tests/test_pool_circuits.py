@@ -19,7 +19,7 @@ from hemera.pool.parts import PoolCiphertext
 from hemera.times import DeviceTimes
 
 from .conftest import make_params
-from .refusals import refuse
+from .refusals import raises, refuse
 
 SLOTS = 16
 MATRIX = np.random.default_rng(3).uniform(-1, 1, (SLOTS, SLOTS))
@@ -96,10 +96,8 @@ def test_batches_in_parts_are_multiplied_where_they_are(setting):
 def test_plans_are_for_members():
     params = make_params("ckks")
     matrix = np.eye(4)
-    with pytest.raises(hm.errors.ParameterError, match="not be negative"):
-        LinearTransform(matrix, params, members=-1)
-    with pytest.raises(hm.errors.ParameterError, match="no member"):
-        LinearTransform(matrix, params, members=0)
+    refuse((lambda: LinearTransform(matrix, params, members=-1), hm.errors.ParameterError, "not be negative"))
+    refuse((lambda: LinearTransform(matrix, params, members=0), hm.errors.ParameterError, "no member"))
 
 
 def test_mistakes_are_told(setting):
@@ -113,13 +111,11 @@ def test_mistakes_are_told(setting):
             setting.pool.circuit(setting.plan, members=members)
     stranger = hm.ckks.Parameters.for_circuit(depth=2, slots=SLOTS)
     with hm.Pool(setting.params, ["cpu"] * 2, threads=1) as other:
-        with pytest.raises(hm.errors.MismatchError, match="another pool"):
-            other.circuit(setting.plan)(x)
+        refuse((lambda: other.circuit(setting.plan)(x), hm.errors.MismatchError, "another pool"))
         with pytest.raises(hm.errors.MismatchError, match="parameters"):
             other.circuit(LinearTransform(MATRIX, stranger))
     keyless = setting.pool.bind(setting.pool.generate_keys(setting.sk))
-    with pytest.raises(hm.errors.MissingKeyError, match="rotation"):
-        circuit(keyless.bind(x))
+    refuse((lambda: circuit(keyless.bind(x)), hm.errors.MissingKeyError, "rotation"))
     with pytest.raises(hm.errors.LevelError):
         circuit(setting.ev.at_level(x, 0))
     with pytest.raises(hm.errors.MismatchError, match="12 values"):
@@ -186,8 +182,7 @@ def test_times_of_exchanges():
     assert links.all_reduce(10**6, 2) == pytest.approx(0.5 + 1)
     assert links.all_reduce(10**6, 4) == pytest.approx((12 + 12) * 0.5 + 1.5)
     for wrong in ((0, 0), (1, -1), (float("nan"), 0)):
-        with pytest.raises(hm.errors.ParameterError, match="links"):
-            LinkTimes(*wrong)
+        raises(hm.errors.ParameterError, "links", LinkTimes, *wrong)
 
 
 def test_times_of_exchanges_are_near_those_measured():
@@ -241,10 +236,8 @@ def test_a_cut_is_the_fastest_of_all(seed):
 
 
 def test_cuts_need_members_and_times():
-    with pytest.raises(hm.errors.ParameterError, match="at least one"):
-        best_cut([], NVLINK, 0)
-    with pytest.raises(hm.errors.ParameterError, match="'half'"):
-        best_cut([Step("half", {2: 1.0})], NVLINK, 2)
+    refuse((lambda: best_cut([], NVLINK, 0), hm.errors.ParameterError, "at least one"))
+    refuse((lambda: best_cut([Step("half", {2: 1.0})], NVLINK, 2), hm.errors.ParameterError, "'half'"))
     assert best_cut([], NVLINK, 2) == Cut((), 0.0, 0.0)
 
 

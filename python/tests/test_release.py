@@ -2,7 +2,6 @@
 
 import datetime
 import re
-import subprocess
 from importlib.metadata import version
 from pathlib import Path
 
@@ -12,6 +11,8 @@ from ruamel.yaml import YAML
 
 import hemera as hm
 import release
+
+from .repositories import commit, git
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 CHANGELOG = """# Changelog
@@ -28,12 +29,6 @@ CHANGELOG = """# Changelog
 """
 
 
-def git(folder, *arguments):
-    own = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]
-    done = subprocess.run(["git", *own, *arguments], cwd=folder, capture_output=True, text=True, check=True)
-    return done.stdout
-
-
 @pytest.fixture
 def repository(tmp_path, monkeypatch):
     """One with all that a release needs."""
@@ -46,17 +41,8 @@ def repository(tmp_path, monkeypatch):
         "CITATION.cff": "title: Hemera\nversion: 0.3.0\n",
         "tests/vectors/releases/0.3.0/file": "",
     }
-    for name, text in files.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
-    git(tmp_path, "init", "--quiet")
-    commit(tmp_path)
+    commit(tmp_path, files)
     return tmp_path
-
-
-def commit(folder):
-    git(folder, "add", "--all")
-    git(folder, "commit", "--quiet", "--message", "all")
 
 
 def test_a_tag_is_annotated_and_has_the_notes(repository, capsys):

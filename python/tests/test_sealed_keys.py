@@ -22,7 +22,7 @@ pytest.importorskip("cryptography", reason="cryptography is an optional package 
 from cryptography.fernet import Fernet, InvalidToken
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from .refusals import refuse
+from .refusals import raises, refuse
 
 PASSPHRASE = "schönes Wetter heute"
 
@@ -134,8 +134,7 @@ def test_a_keeper_wraps_the_key(ctx, secret):
 
 def test_what_hides_nothing_is_refused(secret):
     for wrap in (lambda key: key, lambda key: b"wrapped:" + key, lambda _: None):
-        with pytest.raises(ParameterError, match="bytes that hide the key"):
-            secret.seal(wrap)
+        raises(ParameterError, "bytes that hide the key", secret.seal, wrap)
     refuse((lambda: secret.seal(""), ParameterError, "empty passphrase"))
 
 
@@ -225,8 +224,7 @@ def test_the_page_on_pkcs11(ctx, secret, tmp_path, monkeypatch):
     names["PIN"] = "1234"
     for at in range(16):  # of the first block, by which CBC changes the key's bits
         changed = with_header(names["data"], lambda header, at=at: flip_wrapped(header, at))  # type: ignore[misc]
-        with pytest.raises(FormatError, match="does not open"):
-            hm.SecretKey.unseal(changed, names["unwrap"], ctx)
+        raises(FormatError, "does not open", hm.SecretKey.unseal, changed, names["unwrap"], ctx)
 
 
 def flip_wrapped(header, at):

@@ -8,7 +8,7 @@ import pytest
 import hemera as hm
 from hemera import circuits
 
-from .refusals import refuse
+from .refusals import raises, refuse
 
 
 def softmax_of(values):
@@ -121,30 +121,22 @@ def test_what_does_not_fit_is_refused(deep):
     for function in (weights, place):
         with pytest.raises(hm.errors.MismatchError, match="4 values and a ciphertext of 5"):
             function(ev.encrypt(np.zeros(5)))
-        with pytest.raises(hm.errors.ParameterError, match="last axis"):
-            function(np.zeros((4, 5)))
-        with pytest.raises(hm.errors.ParameterError, match="last axis"):
-            function(0.5)
-        with pytest.raises(hm.errors.RangeError, match="outside"):
-            function([0, 0, 0, 2.1])
-        with pytest.raises(hm.errors.RangeError, match="outside"):
-            function([0, 0, 0, math.nan])
-        with pytest.raises(hm.errors.RangeError, match="declared"):
-            function(ev.encrypt(np.zeros(4), largest=3))
+        raises(hm.errors.ParameterError, "last axis", function, np.zeros((4, 5)))
+        raises(hm.errors.ParameterError, "last axis", function, 0.5)
+        raises(hm.errors.RangeError, "outside", function, [0, 0, 0, 2.1])
+        raises(hm.errors.RangeError, "outside", function, [0, 0, 0, math.nan])
+        raises(hm.errors.RangeError, "declared", function, ev.encrypt(np.zeros(4), largest=3))
         with pytest.warns(hm.errors.RangeWarning, match=f"{function.name}: values"):
             function(ev.encrypt(np.zeros(4)))
     for count in (1, 0, -3, 1 << 20):
-        with pytest.raises(hm.errors.ParameterError, match="values, not"):
-            circuits.softmax(count, (-1, 1))
-        with pytest.raises(hm.errors.ParameterError, match="values, not"):
-            circuits.argmax(count, gap=0.1)
+        raises(hm.errors.ParameterError, "values, not", circuits.softmax, count, (-1, 1))
+        raises(hm.errors.ParameterError, "values, not", circuits.argmax, count, gap=0.1)
     refuse((lambda: circuits.softmax(2.5, (-1, 1)), TypeError, "integer"))
     for interval in ((1, 1), (1, -1), (0, math.inf), (math.nan, 1), (-400, 400)):
         with pytest.raises(hm.errors.ParameterError):
             circuits.softmax(4, interval)
     for gap, largest in ((0, 1), (1, 1), (-0.1, 1), (math.nan, 1), (0.1, math.inf)):
-        with pytest.raises(hm.errors.ParameterError, match="gap"):
-            circuits.argmax(4, gap=gap, largest=largest)
+        raises(hm.errors.ParameterError, "gap", circuits.argmax, 4, gap=gap, largest=largest)
     for bits in (-2000, 2000, math.nan, math.inf):
         with pytest.raises(hm.errors.ParameterError):
             circuits.softmax(4, (-1, 1), bits=bits)
