@@ -64,8 +64,9 @@ def seconds_of_bootstrap(params: Parameters, slots: int, *, device: str) -> floa
     return CostModel(params, plan.result_level, plan.input_level, device).bootstrap(plan)
 
 
-def placed(lowered: Lowered, params: Parameters, *, device: str) -> Lowered:
-    """The program with bootstraps where they cost least, by the device's table of times.
+def placed(lowered: Lowered, params: Parameters, *, device: str, narrow: bool = False) -> Lowered:
+    """The program with bootstraps where they cost least, by the device's table of times; `narrow`: where a
+    search of a second finds them.
 
     Raises:
         TooDeepError: where no placement exists: an operation is deeper than a bootstrap leaves levels.
@@ -111,7 +112,7 @@ def placed(lowered: Lowered, params: Parameters, *, device: str) -> Lowered:
             )
         )
     try:
-        found = place(inputs, steps, result_level=plan.result_level, lowest=plan.input_level)
+        found = place(inputs, steps, result_level=plan.result_level, lowest=plan.input_level, narrow=narrow)
     except LevelError as reason:
         raise TooDeepError(str(reason)) from reason
     rewritten = _rewritten(program, groups, numbers, found, lowered, plan.result_level)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 
 from hemera.arrays.layout import Layout
 from hemera.compiler.attempts import Impossible, told
+from hemera.compiler.drafts import Chosen
 from hemera.compiler.options import Options
-from hemera.compiler.parameter_search import Chosen
 from hemera.compiler.scaling import Scaled
 from hemera.compiler.specs import ArraySpec
 from hemera.compiler.uploads import within

@@ -18,9 +18,9 @@ from hemera.arrays.tensor import TensorProgram
 from hemera.arrays.tiling import SplitProgram, split
 from hemera.compiler.attempts import Impossible, NotPossibleError, attempted
 from hemera.compiler.candidates import Found, LaidOut, Packaging
+from hemera.compiler.drafts import Chosen
 from hemera.compiler.draws import one_draw
 from hemera.compiler.options import Options
-from hemera.compiler.parameter_search import Chosen
 from hemera.compiler.passes import ARRAYS, LEVELS, SLOTS, OnArrays, OnSlots, readings_of, traced
 from hemera.compiler.repeated import require_repeated
 from hemera.compiler.specs import ArraySpec, require_fitting, spec_of

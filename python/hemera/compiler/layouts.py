@@ -19,10 +19,11 @@ from hemera.arrays.tiling import Tiling, filled
 from hemera.compiler.attempts import Impossible, NotPossibleError, TooLargeError, attempted
 from hemera.compiler.batches import in_batches, input_places
 from hemera.compiler.candidates import Compared, Found, LaidOut, Packaging
+from hemera.compiler.drafts import Chosen
 from hemera.compiler.lowering import Lowered
 from hemera.compiler.options import LayoutName
 from hemera.compiler.pairs import factors_of, in_pairs
-from hemera.compiler.parameter_search import FULL, LEAST_RING, MOST_SLOTS, Chosen, Search
+from hemera.compiler.parameter_search import FULL, LEAST_RING, MOST_SLOTS, Search
 from hemera.compiler.room import largest_of, range_bits_for, require_levels, require_room
 from hemera.compiler.unscaled import bits_of_noise, without_rescales
 from hemera.errors import ParameterError

@@ -23,6 +23,7 @@ from hemera.compiler.bootstraps import (
     seconds_without,
 )
 from hemera.compiler.costs import weighed
+from hemera.compiler.drafts import Chosen, Draft, finished
 from hemera.compiler.lowering import Lowered, Maps
 from hemera.compiler.passes import LEVELS, SLOTS, OnSlots
 from hemera.compiler.room import (
@@ -35,7 +36,6 @@ from hemera.compiler.room import (
 )
 from hemera.compiler.stages import in_stages
 from hemera.errors import ParameterError
-from hemera.package.sharing import Sharing
 from hemera.parameters import Parameters
 from hemera.program.keys import top_level
 
@@ -64,15 +64,6 @@ _MOST = 2.0**50
 """The largest magnitude of results that have room beyond the values that samples show."""
 _BEYOND_SAMPLES = 2.0**8
 """So many times as large as samples show are results that have room, where inputs can lead to them."""
-
-
-@dataclass(frozen=True)
-class Chosen:
-    """Parameters, and the program on slots."""
-
-    params: Parameters
-    steps: Lowered
-    sharing: Sharing | None = None
 
 
 @dataclass(frozen=True)
@@ -134,7 +125,7 @@ class Search:
 
     def _with(self, params: Parameters, steps: Lowered) -> Chosen:
         """The program with parameters that are given."""
-        (found,) = self._refreshed(steps, [lambda: params])
+        found = self._refreshed(steps, [lambda: params])
         require_room(found.steps.cut.whole, found.steps, params)
         return found
 
@@ -213,32 +204,34 @@ class Search:
         """
         preset, tried_levels = self._preset
         tried = [functools.partial(_of_preset, preset, levels, self.security) for levels in tried_levels]
-        found = self._refreshed(steps, tried, within)
-        return min(found, key=lambda each: each.steps.placement.time if each.steps.placement else math.inf)
+        return self._refreshed(steps, tried, within)
 
     def _refreshed(
         self, steps: Lowered, tried: Sequence[Callable[[], Parameters]], within: bool = True
-    ) -> list[Chosen]:
-        """The program with bootstraps, for each of these parameters that are possible; where it is too deep
+    ) -> Chosen:
+        """The program with the bootstraps of least time, with one of these parameters; where it is too deep
         for all, with bootstraps in functions."""
+        narrow = len(tried) > 1
 
-        def chosen(make: Callable[[], Parameters], cut: bool) -> Chosen:
+        def drafted(make: Callable[[], Parameters], cut: bool) -> Draft:
             params = make()
-            return Chosen(params, self._levelled(in_stages(steps, params) if cut else steps, params))
+            own = in_stages(steps, params) if cut else steps
+            return Draft(own, Chosen(params, self._levelled(own, params, narrow)))
 
-        def all_of(cut: bool) -> list[Chosen]:
-            return possible(functools.partial(chosen, make, cut) for make in tried)
+        def all_of(cut: bool) -> list[Draft]:
+            return possible(functools.partial(drafted, make, cut) for make in tried)
 
         found = attempted(functools.partial(all_of, False))
-        if not isinstance(found, Impossible):
-            return found
-        if not (within and isinstance(found.reason, TooDeepError)):
-            raise found.reason
-        return all_of(True)
+        if isinstance(found, Impossible):
+            if not (within and isinstance(found.reason, TooDeepError)):
+                raise found.reason
+            found = all_of(True)
+        return finished(found, self._levelled) if narrow else found[0].chosen
 
-    def _levelled(self, steps: Lowered, params: Parameters) -> Lowered:
+    def _levelled(self, steps: Lowered, params: Parameters, narrow: bool = False) -> Lowered:
         """The program with bootstraps, where the parameters have some."""
-        return LEVELS.run(OnSlots(steps.cut, params=params, device=self.device, lowered=steps)).steps
+        own = OnSlots(steps.cut, params=params, device=self.device, lowered=steps, narrow=narrow)
+        return LEVELS.run(own).steps
 
     @property
     def _preset(self) -> tuple[str, tuple[int, ...]]:

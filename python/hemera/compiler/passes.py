@@ -81,6 +81,8 @@ class OnSlots:
     """Known before with BFV and BGV, whose programs are modulo their prime."""
     device: str = ""
     """The table of times by which bootstraps are placed."""
+    narrow: bool = False
+    """Whether places of bootstraps are searched for about a second only."""
     openings: Any = None
     """The openings of a group that opens the results, of BFV and BGV."""
     lowered: Lowered | None = None
@@ -209,7 +211,7 @@ def bootstraps(at: OnSlots) -> OnSlots:
         return at if has_none else replace(at, lowered=exactly_placed(at.steps, at.params, at.openings))
     if bootstrap_of(at.params, at.steps.slots) is None:
         return at
-    return replace(at, lowered=placed(at.steps, at.params, device=at.device))
+    return replace(at, lowered=placed(at.steps, at.params, device=at.device, narrow=at.narrow))
 
 
 @dataclass(frozen=True)

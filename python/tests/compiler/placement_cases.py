@@ -24,10 +24,9 @@ class Program:
     result_level: int
     lowest: int = 0
 
-    def place(self, method: str | None = None) -> Placement:
-        return place(
-            self.inputs, self.steps, result_level=self.result_level, lowest=self.lowest, method=method
-        )
+    def place(self, method: str | None = None, narrow: bool = False) -> Placement:
+        levels = {"result_level": self.result_level, "lowest": self.lowest}
+        return place(self.inputs, self.steps, **levels, method=method, narrow=narrow)
 
     @property
     def bootstraps(self) -> list[float]:

@@ -218,13 +218,15 @@ def test_the_levels_of_least_time_are_taken(order: Any, monkeypatch: pytest.Monk
     """Levels of the preset that hold the program; the last refusal is raised where none does."""
     times = dict(zip((8, 9, 10), order, strict=True))
 
-    def levelled(_: Search, steps: Any, levels: int) -> Any:
+    def levelled(_: Search, steps: Any, levels: int, narrow: bool) -> Any:
         del steps
+        assert narrow
         if times[levels] == 3.0:
             raise NotPossibleError(f"no {levels}")
-        return SimpleNamespace(placement=SimpleNamespace(time=times[levels]))
+        return SimpleNamespace(placement=SimpleNamespace(time=times[levels], exact=True))
 
     monkeypatch.setattr(parameter_search, "_of_preset", lambda _, levels, __: levels)
+    monkeypatch.setattr(parameter_search, "in_stages", lambda steps, _: steps)
     monkeypatch.setattr(Search, "_levelled", levelled)
     own: Any = search(recorded(lambda x: x, (4,)), 25)
     found = own.bootstrapped(None)
@@ -232,6 +234,38 @@ def test_the_levels_of_least_time_are_taken(order: Any, monkeypatch: pytest.Monk
     times.update(dict.fromkeys(times, 3.0))
     with pytest.raises(NotPossibleError, match="no 10"):
         own.bootstrapped(None)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "searched", "found"),
+    [
+        ((5, 5, 5), [8, 9], 9),  # the two that the narrow search ranks first
+        ((9.9, 9.9, 5), [8], 8),  # 9 can save less than 3 %
+        ((10, 5, 5), [9], 9),  # 8 is proved to have no better placement
+        ((5, 9.6, 5), [8, 9], 9),
+    ],
+)
+def test_levels_are_ranked_before_a_long_search(
+    bounds: Any, searched: Any, found: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Times of the narrow search are 10, 11 and 12; the whole one finds 9.9 and, with 9 levels, 9.65."""
+    calls = []
+
+    def levelled(_: Search, steps: Any, levels: int, narrow: bool = False) -> Any:
+        del steps
+        at = levels - 8
+        if narrow:
+            own = SimpleNamespace(time=10.0 + at, bound=bounds[at], exact=bounds[at] == 10 + at)
+        else:
+            calls.append(levels)
+            own = SimpleNamespace(time=9.65 if levels == 9 else 9.9)
+        return SimpleNamespace(placement=own)
+
+    monkeypatch.setattr(parameter_search, "_of_preset", lambda _, levels, __: levels)
+    monkeypatch.setattr(parameter_search, "in_stages", lambda steps, _: steps)
+    monkeypatch.setattr(Search, "_levelled", levelled)
+    own: Any = search(recorded(lambda x: x, (4,)), 25)
+    assert (own.bootstrapped(None).params, calls) == (found, searched)
 
 
 @pytest.mark.parametrize(

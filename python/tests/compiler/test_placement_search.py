@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from hemera.compiler.placement import Input, Step, choosing, frontier
+from hemera.compiler.placement import Input, Step, choosing, frontier, integer_program
 
 from .placement_cases import INF, Program, check, exhaustive, least_or_none, random_program, table
 
@@ -130,6 +130,23 @@ def test_a_beam_of_few_states_comes_within_three_percent(monkeypatch, seed):
     check(program, beam)
     assert best.exact
     assert beam.bound <= best.time <= beam.time <= 1.03 * best.time
+
+
+@pytest.mark.parametrize("seed", range(3, 9))
+def test_windows_come_within_five_percent(monkeypatch, seed):
+    """The narrow search does not; the whole integer program finds the best placement."""
+    pytest.importorskip("scipy", reason="the integer program needs SciPy, which is not a dependency")
+    monkeypatch.setattr(frontier, "NARROW", 2)
+    program = wide(seed, 40)
+    best, narrow = program.place("integer program"), program.place(narrow=True)
+    monkeypatch.setattr(integer_program, "_FRACTIONS", -1)
+    monkeypatch.setattr(integer_program, "_WINDOW", 24)
+    found = program.place()
+    for each in (best, narrow, found):
+        check(program, each)
+    assert (best.exact, narrow.method, found.method) == (True, "beam", "integer program")
+    assert narrow.bound == found.bound <= best.time <= found.time <= min(1.05 * best.time, narrow.time)
+    assert narrow.time > 1.05 * best.time
 
 
 def test_a_solver_that_stopped_early_claims_no_more_than_it_proved(monkeypatch):

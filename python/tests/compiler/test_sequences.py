@@ -15,7 +15,8 @@ from hemera.arrays.layout import Layout
 from hemera.arrays.tokens import Places
 from hemera.compiler.batches import alike_nodes, in_batches
 from hemera.compiler.bootstraps import seconds_without
-from hemera.compiler.parameter_search import Chosen, Search
+from hemera.compiler.drafts import Chosen
+from hemera.compiler.parameter_search import Search
 from hemera.compiler.placement import Placement
 from hemera.errors import MismatchError, ParameterError
 from hemera.program.operations import Bootstraps

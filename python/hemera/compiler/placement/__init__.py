@@ -14,7 +14,7 @@ Three methods, of which the result names the one that found it:
   first). As in A* (Hart, Nilsson, Raphael 1968), each state has a lower bound of its remaining time. A state
   that can not beat the best placement known is dropped.
 - An integer program, solved by `scipy.optimize.milp` (HiGHS) where SciPy is installed and the states are too
-  many.
+  many: as a whole, or window by window.
 - The best of a beam: the same dynamic programming, which keeps the most promising states of each step.
 """
 

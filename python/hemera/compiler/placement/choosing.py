@@ -36,11 +36,12 @@ def place(
     result_level: int,
     lowest: int = 0,
     method: str | None = None,
+    narrow: bool = False,
 ) -> Placement:
     """The placement of least time of a program.
 
-    The same arguments give the same placement. An integer program that is stopped after a minute is the
-    exception: it is not exact. Without SciPy an exact placement has the same time, but may be another one.
+    The same arguments give the same placement. Without SciPy an exact placement has the same time, but may be
+    another one.
 
     Args:
         inputs: the values that come from outside; levels from `lowest` on.
@@ -50,13 +51,15 @@ def place(
         method: None: dynamic programming, else an integer program, else a beam, as far as each is needed.
             `"dynamic programming"`, `"integer program"` or `"beam"`: this one alone. Dynamic programming that
             meets its limit of states gives what a beam would, and says so.
+        narrow: of a program without a method: the narrow search and the bound of the integer program's
+            relaxation alone, which take about a second.
 
     Raises:
         LevelError: if there is no placement. The message names the step.
         ModuleNotFoundError: if `method="integer program"` and SciPy is not installed.
     """
     problem = tables_of(inputs, steps, result_level, lowest)
-    found = _solve(problem, method)
+    found = _solve(problem, method, narrow)
     assert found.levels is not None
     results = results_of(problem, found.levels)
     return Placement(
@@ -80,16 +83,18 @@ def _better(known: Found, new: Found) -> Found:
     return replace(found, method=INTEGER_PROGRAM if new.method == INTEGER_PROGRAM else DYNAMIC_PROGRAMMING)
 
 
-def _solve(problem: Problem, method: str | None) -> Found:
+def _solve(problem: Problem, method: str | None, narrow: bool) -> Found:
     if method == INTEGER_PROGRAM:
         importlib.import_module("scipy.optimize")
     order = order_of(problem)
     found = _searched(problem, order, frontier.NARROW, Found(None, math.inf, 0.0, BEAM))
     if method == INTEGER_PROGRAM:
-        solved = integer_program(problem, found.time)
+        solved = integer_program(problem, found)
         return found if solved.levels is None else solved
     if method is None and not found.exact and has_scipy():
-        found = _better(found, integer_program(problem, found.time))
+        found = _better(found, integer_program(problem, found, only_relaxed=narrow))
+    if narrow or found.method == INTEGER_PROGRAM:
+        return found
     found = _searched(problem, order, width_of(problem, order, _BEAM, _BEAM_WORK), found)
     if method == BEAM:
         return replace(found, method=BEAM)
