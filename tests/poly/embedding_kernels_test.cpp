@@ -202,26 +202,31 @@ TEST_P(EmbeddingKernels, CenterIsTheRoundedIntegerDividedByTheScale) {
   for (const RnsBase& base : bases) {
     const BigInteger product = modulus_product(base);
     const std::vector<BigInteger> integers = interesting_integers(product, random);
-    for (const std::size_t stride : {1, 4}) {
-      std::vector<std::vector<std::uint64_t>> limbs(base.size());
-      std::vector<const std::uint64_t*> pointers;
-      for (std::size_t i = 0; i < base.size(); ++i) {
-        for (const BigInteger& value : integers) {
-          limbs[i].push_back(arith::modulo(value, base.modulus(i).value()));
-          limbs[i].insert(limbs[i].end(), stride - 1, 0);
+    const std::size_t count = integers.size();
+    std::vector<std::vector<std::uint64_t>> limbs(base.size());
+    for (std::size_t i = 0; i < base.size(); ++i) {
+      for (const BigInteger& value : integers)
+        limbs[i].push_back(arith::modulo(value, base.modulus(i).value()));
+    }
+    for (const double scale : {1.0, 0x1p40, 1099511627689.0, 1.0 / 3, 0x1p1000, 0x1.8p-1070}) {
+      std::vector<double> expected;
+      for (const BigInteger& value : integers) expected.push_back(exact_quotient(value, scale));
+      for (const std::size_t stride : {1, 4}) {
+        std::vector<std::vector<std::uint64_t>> apart(base.size(),
+                                                      std::vector<std::uint64_t>(count * stride));
+        std::vector<const std::uint64_t*> pointers;
+        for (std::size_t l = 0; l < base.size(); ++l) {
+          for (std::size_t i = 0; i < count; ++i) apart[l][i * stride] = limbs[l][i];
+          pointers.push_back(apart[l].data());
         }
-        pointers.push_back(limbs[i].data());
-      }
-      for (const double scale : {1.0, 0x1p40, 1099511627689.0, 1.0 / 3, 0x1p1000, 0x1.8p-1070}) {
         std::vector<std::uint64_t> memory(cpu::centering_memory_words(base.size(), kernels.word_bits));
         const cpu::Centering centering = cpu::make_centering(base, scale, kernels.word_bits, memory.data());
         ASSERT_LE(centering.words, cpu::max_centering_words(base.size(), kernels.word_bits));
         std::vector<std::uint64_t> scratch(cpu::center_scratch_words(base.size(), centering.words));
-        std::vector<double> out(integers.size());
-        kernels.center(out.data(), pointers.data(), stride, integers.size(), centering, scratch.data());
-        for (std::size_t i = 0; i < integers.size(); ++i) {
-          const double expected = exact_quotient(integers[i], scale);
-          ASSERT_EQ(std::bit_cast<std::uint64_t>(out[i]), std::bit_cast<std::uint64_t>(expected))
+        std::vector<double> out(count);
+        kernels.center(out.data(), pointers.data(), stride, count, centering, scratch.data());
+        for (std::size_t i = 0; i < count; ++i) {
+          ASSERT_EQ(std::bit_cast<std::uint64_t>(out[i]), std::bit_cast<std::uint64_t>(expected[i]))
               << integers[i] << " / " << scale << ", " << base.size() << " limbs from "
               << base.modulus(0).value();
         }
