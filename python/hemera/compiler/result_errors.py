@@ -32,7 +32,9 @@ _FAR = 6
 _NOISE_VALUES = 8
 """Elements of a result whose noise is drawn, at least."""
 _ROUNDING = 2.0**-44
-"""A result that is so small next to its summands is 0 but for the rounding of float64."""
+"""A result that is so small next to its summands may be 0 but for the rounding of float64."""
+_TOWARDS_MIDDLE = 2.0**-20
+"""The part of the way to the middles of ranges that changes a value little, and what is rounding wholly."""
 _MOST_GROUPS = 32
 """Functions that are looked at one by one."""
 MOST_SLOTS_DRAWN = 1 << 26
@@ -130,8 +132,20 @@ class Recording:
         for name, at in pruned.outputs:
             # A mask that few values make true is 0 in all draws, and has a size nevertheless.
             size = _size(exact[at][: self._draws.sized_by]) or max(map(abs, pruned.nodes[at].range))
-            size *= size > _ROUNDING * _largest_summand(pruned, at, exact)
+            if size <= _ROUNDING * _largest_summand(pruned, at, exact) and self._is_rounding(
+                at, exact[at], specs
+            ):
+                size = 0.0
             self.errors.append(ResultError(name, size, magnitude(values[at] - exact[at]), 0.0))
+
+    def _is_rounding(self, at: int, exact: Values, specs: Sequence[ArraySpec]) -> bool:
+        """Whether a small value of a node differs for inputs that are nearly the same, or never."""
+        nearly = []
+        for spec, x in zip(specs, self._draws.inputs, strict=True):
+            assert spec.range is not None
+            nearly.append(x + _TOWARDS_MIDDLE * (sum(spec.range) / 2 - x))
+        change = magnitude(exact_values(self._program.pruned(), nearly)[at] - exact)
+        return change == 0 or change > magnitude(exact) / 2
 
     def with_noise(self, noisy: Callable[..., Any], asked: float) -> list[ResultError]:
         """The errors with the root mean square of the largest ones of runs on a draw: of draws next to

@@ -227,3 +227,22 @@ def test_small_weights_are_rounded() -> None:
     spec = hm.ArraySpec((2,), (9.22581e6, 9.31807e6))
     plan = assert_gives(lambda x: x * 1e-9, spec, [np.array(spec.range)])
     assert plan.expected_bits() >= BITS
+
+
+def test_small_results_of_large_summands_are_refused_unless_they_are_rounding() -> None:
+    """A variance of times, around 1.7e9, is 2^-45 of its summands; doubles have 8 bits more."""
+    spec = hm.ArraySpec((64,), range=(1.7e9, 1.7e9 + 1000))
+    row = np.random.default_rng(0).uniform(*spec.range, 64)
+    exact = [Fraction(x) for x in row]
+    judge = float(sum(x * x for x in exact) / 64 - (sum(exact) / 64) ** 2)
+    assert abs((row * row).mean() - row.mean() ** 2 - judge) < 0.02 * judge
+    with pytest.raises(PrecisionError, match=r"would have none of the 16 bits"):
+        hm.compile(lambda x: (x * x).mean() - x.mean() ** 2, spec)
+    assert_gives(lambda x: x.var(), spec, [row], judge=lambda _: judge)
+
+    def zero(x: Any) -> Any:
+        return (x + 0.1) ** 2 - x * x - 0.2 * x - 0.01
+
+    row = np.linspace(0, 1, 8)
+    found = hm.compile(zero, hm.ArraySpec((8,), range=(0, 1)), security=None).local(threads=1)(row)
+    assert np.abs(found).max() < 2.0**-30

@@ -26,7 +26,7 @@ _CONSTANTS = {
     "value_int": np.int64,
     "value_ints": np.int64,
 }
-_PADS = ("constant", "reflect", "edge")
+_PADS = ("constant", "reflect", "edge", "wrap")
 
 
 def _reshape(attributes: Attributes, x: Any, shape: Any = None) -> Any:
