@@ -90,10 +90,14 @@ std::unique_ptr<const GaloisTransform> make_galois_transform(std::size_t degree,
   }
   if (root == 0) root = arith::minimal_primitive_root(2 * degree, modulus);
 #if defined(HEMERA_X86_KERNELS)
-  if (degree >= poly::min_degree && degree <= (std::size_t{1} << 20) && p < poly::cpu::max_modulus_52) {
+  if (degree >= poly::min_degree && degree <= (std::size_t{1} << 20)) {
     const std::string_view set = poly::cpu::select_kernels(std::getenv("HEMERA_ISA")).name;
-    if (set == "avx512") return make_vector_split(degree, modulus, root, avx512_split52_kernels());
-    if (set == "avx2") return make_vector_split(degree, modulus, root, avx2_split50_kernels());
+    const bool small = p < poly::cpu::max_modulus_52;
+    if (set == "avx512") {
+      return make_vector_split(degree, modulus, root,
+                               small ? avx512_split52_kernels() : avx512_split64_kernels());
+    }
+    if (set == "avx2" && small) return make_vector_split(degree, modulus, root, avx2_split50_kernels());
   }
 #endif
   return make_scalar_split(degree, modulus, root);

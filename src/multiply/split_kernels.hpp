@@ -13,9 +13,9 @@ inline constexpr std::size_t split_lanes = 8;
 inline constexpr std::size_t split_pair = 2 * split_lanes;  // words of eight Gaussian values
 inline constexpr int split_max_passes = 8;
 
-/// How kernels take a factor w: as a word with the quotient floor(w 2^52 / p), or as the bits of two doubles,
-/// w in [-p/2, p/2) and w / p.
-enum class SplitFactorForm { quotients52, doubles };
+/// How kernels take a factor w: as a word with the quotient floor(w 2^52 / p) or floor(w 2^64 / p), or as the
+/// bits of two doubles, w in [-p/2, p/2) and w / p.
+enum class SplitFactorForm { quotients52, quotients64, doubles };
 
 /// A row of factors with their quotients.
 struct SplitFactors {
@@ -56,8 +56,10 @@ struct SplitKernels {
 };
 
 #if defined(__x86_64__)
-/// Kernels for primes below 2^50; call only when the processor has AVX-512 IFMA, or AVX2 and FMA.
+/// Kernels for primes below 2^50, and for all; call only when the processor has AVX-512 IFMA.
 const SplitKernels& avx512_split52_kernels();
+const SplitKernels& avx512_split64_kernels();
+/// Kernels for primes below 2^50; call only when the processor has AVX2 and FMA.
 const SplitKernels& avx2_split50_kernels();
 #endif
 

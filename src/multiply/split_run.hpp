@@ -1,5 +1,5 @@
 // The order of the passes of a split transform, for any arithmetic: `Passes` has the passes and their
-// constants (avx512/split52.cpp, avx2/split50.cpp).
+// constants (avx512/split52.cpp, avx512/split64.cpp, avx2/split50.cpp).
 #pragma once
 
 #include <algorithm>

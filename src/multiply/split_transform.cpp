@@ -125,7 +125,14 @@ class VectorSplit final : public GaloisTransform {
   // w and its quotient, as the kernels take them.
   [[nodiscard]] std::pair<Word, Word> factor(Word w) const {
     const Modulus& p = tables_.modulus;
-    if (kernels_.factor_form == SplitFactorForm::quotients52) return {w, quotient64(w, p) >> 12};
+    switch (kernels_.factor_form) {
+      case SplitFactorForm::quotients52:
+        return {w, quotient64(w, p) >> 12};
+      case SplitFactorForm::quotients64:
+        return {w, quotient64(w, p)};
+      case SplitFactorForm::doubles:
+        break;
+    }
     const auto signed_word = [](Word x) { return static_cast<double>(static_cast<std::int64_t>(x)); };
     const double centered = signed_word(w > p.value() / 2 ? w - p.value() : w);
     return {std::bit_cast<Word>(centered), std::bit_cast<Word>(centered / signed_word(p.value()))};
