@@ -223,7 +223,7 @@ class Column(Rows, Statistics):
         """How often each category, or truth value, is there: the most frequent first, those that are not
         there left out. TypeError for numbers."""
         labels, counts = counts_of_values(self)
-        groups = Groups((self.name,), tuple(labels), np.eye(len(labels)), self.is_of_pandas)
+        groups = Groups((self.name,), tuple(labels), np.eye(len(labels), dtype=np.int64), self.is_of_pandas)
         parts = {"n": counts} if isinstance(counts, Array) else {}
 
         def finish(found: Mapping[str, Any]) -> Any:

@@ -27,7 +27,7 @@ class Groups:
     """The names of the keys."""
     labels: tuple[Any, ...]
     """For each group a value, or a tuple of those of several keys."""
-    members: NDArray[np.float64]
+    members: NDArray[np.int64]
     """Shape (groups, rows): 1 where a row belongs to a group, else 0."""
     pandas: bool = False
     """Whether results are given as pandas has them."""

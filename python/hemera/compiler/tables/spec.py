@@ -36,6 +36,7 @@ class ColumnSpec:
         order: of categories: "values", as Python has it; "listed", and "none" where there is none, for
             categories of pandas, all of which are counted.
         is_nullable: whether missing values are pandas' NA, as of its type Int64.
+        is_whole: whether values are of a type of integers, and so are sums and products of them.
     """
 
     name: str
@@ -46,6 +47,7 @@ class ColumnSpec:
     is_truth: bool = False
     order: Literal["values", "listed", "none"] = "values"
     is_nullable: bool = False
+    is_whole: bool = False
 
     @property
     def inputs(self) -> list[tuple[str, tuple[float, float], float | None]]:
@@ -171,7 +173,7 @@ class TableSpec:
     def inputs(self) -> list[ArraySpec]:
         """The encrypted columns, one each, and after one in which values may be missing one of 0 and 1."""
         return [
-            ArraySpec((self.rows,), ends, name, step)
+            ArraySpec((self.rows,), ends, name, step, dtype=np.int64 if column.is_whole else None)
             for column in self.columns
             for name, ends, step in column.inputs
         ]
@@ -240,4 +242,6 @@ def _spec_of(
             "public; or make it a key, or leave it out by columns="
         )
     limits = checked_range(f"column {name!r}", ends)
-    return ColumnSpec(name, limits, 1 if step is None and kind == "i" else step, **own)
+    step = 1 if step is None and kind == "i" else step
+    is_whole = kind == "i" and (step or 1) % 1 == 0 and not own["may_miss"]
+    return ColumnSpec(name, limits, step, is_whole=is_whole, **own)

@@ -214,7 +214,8 @@ def _by_numpy(name: str, stands_in: Any, kind: type = float) -> Any:
         is_truth = kind_of(own.elements) == "b"
         values = own.elements if kind is float or is_truth else np.not_equal(own.elements, 0)
         missing = stands_in and stands_in(values)
-        missing = bool(np.rint(missing)) if is_truth and stands_in else missing
+        if stands_in and kind_of(values) in "bi":
+            missing = bool(np.rint(missing)) if is_truth else int(missing)
         parts = {"m": _of_rows(name, values, counted, missing, groups)}
         if name in ("max", "min") and counted is not None:
             parts["n"] = _count(own, counted, groups)
@@ -227,7 +228,8 @@ def _by_numpy(name: str, stands_in: Any, kind: type = float) -> Any:
 
 
 def _where_any(m: Any, n: Any = 1) -> Any:
-    return np.where(np.rint(n) > 0, m, np.nan)
+    some = np.rint(n) > 0
+    return m if np.all(some) else np.where(some, m, np.nan)
 
 
 def _end(side: int) -> Any:

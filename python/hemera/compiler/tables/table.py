@@ -210,7 +210,7 @@ class Table(Together):
         if not labels:
             raise ParameterError("the filters, which are public, leave no rows: there are no groups")
         places = {label: at for at, label in enumerate(labels)}
-        members = np.zeros((len(labels), len(rows)))
+        members = np.zeros((len(labels), len(rows)), np.int64)
         members[[places[rows[at]] for at in kept], kept] = 1
         own = tuple(label[0] if len(names) == 1 else label for label in labels)
         return GroupBy(self, Groups(names, own, members, self._pandas), None)
