@@ -312,6 +312,8 @@ class Bench {
     std::string scheme = rlwe::name(parameters.scheme());
     std::transform(scheme.begin(), scheme.end(), scheme.begin(),
                    [](unsigned char c) { return std::tolower(c); });
+    // BFV's variants give the same decrypted values at different cost.
+    if (parameters.literal().bfv_multiplication == rlwe::BfvMultiplication::behz) scheme += " (behz)";
     Fields fields{{"scheme", json_string(scheme)},
                   {"operation", json_string(operation)},
                   {"n", std::to_string(client.context->degree())},

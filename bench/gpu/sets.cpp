@@ -61,8 +61,11 @@ integer::ChainRequest integers(const Chain& chain) {
           .security = std::nullopt};
 }
 
-Parameters bfv_chain(const Chain& chain) {
-  return manual(bfv::parameters_from_bits(integers(chain)).literal());
+Parameters bfv_chain(const Chain& chain,
+                     rlwe::BfvMultiplication variant = rlwe::BfvMultiplication::hps_over_q) {
+  ParametersLiteral literal = bfv::parameters_from_bits(integers(chain)).literal();
+  literal.bfv_multiplication = variant;
+  return manual(std::move(literal));
 }
 
 Parameters bgv_chain(const Chain& chain) {
@@ -269,6 +272,8 @@ std::vector<Set> own_sets() {
 
       {"bfv-15x55", "BFV, N 2^15, 15 primes of 55 bits and one special one, HPS over Q",
        [] { return bfv_chain(chain_15x55); }},
+      {"bfv-15x55-behz", "the same with BEHZ",
+       [] { return bfv_chain(chain_15x55, rlwe::BfvMultiplication::behz); }},
       {"bfv-15x53", "its secure neighbour", [] { return bfv_chain(chain_15x53); }},
       {"bfv-16x36", "BFV, N 2^15, 16 primes of 36 bits and 8 special ones, 2 digits",
        [] {

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from hemera import _core
 from hemera.integer_parameters import IntegerParameters
@@ -25,14 +24,10 @@ class Parameters(IntegerParameters):
 
     @property
     def multiplication(self) -> Multiplication:
-        """The algorithm of products: "hps_over_q" or "hps". Both decrypt to the same values."""
-        return "hps_over_q" if self._native.bfv_multiplication == MULTIPLICATION["hps_over_q"] else "hps"
+        """The algorithm of products: "hps_over_q", "hps" or "behz". All decrypt to the same values."""
+        return {variant: name for name, variant in MULTIPLICATION.items()}[self._native.bfv_multiplication]
 
-    def with_multiplication(self, multiplication: Multiplication | Literal["behz"]) -> Self:
-        """The same parameters with another algorithm of products. The fingerprint stays. Deprecated: "behz",
-        which is "hps"."""
-        if multiplication == "behz":
-            warnings.warn("multiplication='behz' is 'hps' now", DeprecationWarning, stacklevel=2)
-            multiplication = "hps"
+    def with_multiplication(self, multiplication: Multiplication) -> Self:
+        """The same parameters with another algorithm of products. The fingerprint stays."""
         variant = choose(MULTIPLICATION, multiplication, "multiplication")
         return self._wrap(self._native.with_policies(bfv_multiplication=variant))

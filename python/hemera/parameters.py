@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Scheme = Literal["bfv", "bgv", "ckks"]
 Rescaling = Literal["automatic", "manual"]
-Multiplication = Literal["hps_over_q", "hps"]
+Multiplication = Literal["hps_over_q", "hps", "behz"]
 
 T = TypeVar("T")
 Name = TypeVar("Name", bound=str)
@@ -28,6 +28,7 @@ RESCALING: Mapping[Rescaling, bool] = {"automatic": False, "manual": True}
 MULTIPLICATION: Mapping[Multiplication, _core.BfvMultiplication] = {
     "hps_over_q": _core.BfvMultiplication.hps_over_q,
     "hps": _core.BfvMultiplication.hps,
+    "behz": _core.BfvMultiplication.behz,
 }
 
 

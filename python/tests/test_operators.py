@@ -309,7 +309,7 @@ def test_manual_rescaling():
     np.testing.assert_allclose(ctx.decrypt(x.at_level(0), sk), [0.5, 0.25], atol=2**-18)
 
 
-@pytest.mark.parametrize("multiplication", ["hps_over_q", "hps"])
+@pytest.mark.parametrize("multiplication", ["hps_over_q", "hps", "behz"])
 def test_multiplication_of_bfv(multiplication):
     params = hm.bfv.Parameters.from_bits(
         degree=1024, plain_modulus=12289, prime_bits=[45, 45, 45], special_bits=[49], security=None

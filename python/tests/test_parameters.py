@@ -7,7 +7,6 @@ import re
 import pytest
 
 import hemera as hm
-from hemera import _core
 from hemera.errors import MismatchError, ParameterError, SecurityError, SecurityWarning
 from hemera.parameters import require_security
 
@@ -176,23 +175,13 @@ def test_parameters_of_another_scheme_do_not_load():
     assert make_params("bfv") != "bfv"
 
 
-def test_behz_of_former_files_is_hps():
-    params = make_params("bfv")
-    with pytest.warns(DeprecationWarning, match="'hps' now"):
-        assert params.with_multiplication("behz").multiplication == "hps"
-    native = params._native.with_policies(bfv_multiplication=_core.BfvMultiplication.behz)
-    former = hm.bfv.Parameters.load(bytes(params._wrap(native)))
-    assert (former.multiplication, bytes(former)) == ("hps", bytes(params._wrap(native)))
-    assert bytes(former) != bytes(params.with_multiplication("hps"))
-
-
 def test_policies_keep_the_fingerprint():
     ckks = make_params("ckks")
     manual = ckks.with_rescaling("manual")
     assert ((ckks.rescaling, manual.rescaling), manual) == (("automatic", "manual"), ckks)
     with pytest.raises(ParameterError, match="'automatic', 'manual'"):
         ckks.with_rescaling("never")  # type: ignore[arg-type]
-    with pytest.raises(ParameterError, match="'hps'"):
+    with pytest.raises(ParameterError, match="'behz'"):
         hm.bfv.Parameters.for_circuit(1).with_multiplication("schoolbook")  # type: ignore[arg-type]
 
 

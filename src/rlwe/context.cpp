@@ -28,8 +28,9 @@ constexpr std::size_t least_packed_degree = std::size_t{1} << 15;
 // Bits that BFV's auxiliary base has beyond log2(Q t N): sums of two products, signs, rounding.
 constexpr double auxiliary_spare_bits = 8;
 
-/// NTT primes for BFV's multiplication: their product exceeds Q t N by the spare bits. Below 2^49 when all
-/// ciphertext primes are below 2^50 (then IFMA and FP64 run everything, and below 2^49 fastest).
+/// NTT primes for BFV's multiplication: their product exceeds Q t N by the spare bits, and two more serve as
+/// m_sk and m-tilde of the BEHZ variant. Below 2^49 when all ciphertext primes are below 2^50 (then IFMA and
+/// FP64 run everything, and below 2^49 fastest).
 std::vector<std::uint64_t> auxiliary_primes(const Parameters& parameters,
                                             const std::vector<std::uint64_t>& taken) {
   if (parameters.scheme() != Scheme::bfv) return {};
@@ -39,7 +40,7 @@ std::vector<std::uint64_t> auxiliary_primes(const Parameters& parameters,
                         std::log2(parameters.plain_modulus()) + std::log2(parameters.degree()) +
                         auxiliary_spare_bits;
   const double bits_each = std::log2(static_cast<double>(bound)) - 0.01;
-  const auto count = static_cast<std::size_t>(std::ceil(needed / bits_each));
+  const auto count = static_cast<std::size_t>(std::ceil(needed / bits_each)) + 2;
   auto primes = arith::primes_below(bound, 2 * parameters.degree(), count, taken);
   if (primes.size() < count || std::log2(primes.back()) < bits_each) {
     throw ParameterError("there are not enough NTT primes below 2^" +

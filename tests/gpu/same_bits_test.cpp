@@ -90,7 +90,8 @@ std::vector<Setting> settings() {
                                 .digits = 4,
                                 .security = std::nullopt};
     const auto bfv = bfv::parameters_from_bits(chain);
-    for (const auto& [name, variant] : {std::pair{"hps", rlwe::BfvMultiplication::hps},
+    for (const auto& [name, variant] : {std::pair{"behz", rlwe::BfvMultiplication::behz},
+                                        {"hps", rlwe::BfvMultiplication::hps},
                                         {"hps_over_q", rlwe::BfvMultiplication::hps_over_q}}) {
       auto literal = bfv.literal();
       literal.bfv_multiplication = variant;
@@ -107,18 +108,18 @@ std::vector<Setting> settings() {
   literal.window_bits = 15;
   literal.rescaling = rlwe::RescalingPolicy::manual(literal.scheme);
   result.push_back({"ckks_windows", rlwe::Parameters(literal)});
-  for (const std::size_t index : {std::size_t{4}, std::size_t{6}, std::size_t{7}}) {
+  for (const std::size_t index : {std::size_t{5}, std::size_t{6}, std::size_t{9}}) {
     const Setting& base = result.at(index);
     result.push_back({base.name.substr(0, base.name.find("_58")) + "_montgomery",
                       rlwe::Parameters(with_primes_for_montgomery(base.parameters.literal()))});
   }
-  for (const std::size_t index : {std::size_t{0}, std::size_t{2}, std::size_t{3}, std::size_t{8}}) {
+  for (const std::size_t index : {std::size_t{0}, std::size_t{3}, std::size_t{4}, std::size_t{10}}) {
     const Setting& base = result.at(index);
     result.push_back({base.name + "_packed", base.parameters, rlwe::Storage::packed});
   }
   result.push_back({result.front().name + "_packed_on_host", result.front().parameters, rlwe::Storage::packed,
                     rlwe::KeyPlace::host});
-  result.push_back({result.at(5).name + "_on_host", result.at(5).parameters, rlwe::Storage::eight_byte,
+  result.push_back({result.at(6).name + "_on_host", result.at(6).parameters, rlwe::Storage::eight_byte,
                     rlwe::KeyPlace::host});
   return result;
 }

@@ -199,7 +199,8 @@ TEST(CiphertextProducts, OfBgvHaveTheSameBytesWithEveryEngine) {
 }
 
 TEST(CiphertextProducts, OfBfvHaveTheSameBytesWithEveryEngine) {
-  for (const auto variant : {rlwe::BfvMultiplication::hps, rlwe::BfvMultiplication::hps_over_q}) {
+  for (const auto variant :
+       {rlwe::BfvMultiplication::behz, rlwe::BfvMultiplication::hps, rlwe::BfvMultiplication::hps_over_q}) {
     expect_same_bytes_of<testing::Bfv>(variant);
   }
 }

@@ -73,7 +73,9 @@ void check_bounds(const rlwe::Parameters& parameters) {
 
   // Products: BGV chooses the level; operands are switched down to it.
   const auto literal = parameters.literal();
-  double rounded = 0;
+  const std::size_t primes = literal.levels[top].size();
+  double rho = 0.5, rounded = 0;
+  if (literal.bfv_multiplication == BfvMultiplication::behz) rho = static_cast<double>(primes) / 2;
   if (literal.bfv_multiplication == BfvMultiplication::hps_over_q) {
     double auxiliary = 0;
     const poly::RnsBase& all = session.context->auxiliary();
@@ -86,16 +88,17 @@ void check_bounds(const rlwe::Parameters& parameters) {
                                                      S::encrypt(lazy.encode(lazy.constant(2)), lazy.secret));
   ASSERT_EQ(product.size(), 3U);
   const std::size_t level = product.meta.level;
-  const double ab = noise.product(noise.lowered(a, top, level), noise.lowered(b, top, level), level, rounded);
+  const double ab =
+      noise.product(noise.lowered(a, top, level), noise.lowered(b, top, level), level, rho, rounded);
   expect_bound(product, ab);
   Ciphertext relinearized = product.clone();
   lazy.evaluator.relinearize_inplace(relinearized);
   expect_bound(relinearized, ab + noise.switching(level));
   expect_bound(evaluator.multiply(x, y), ab + noise.switching(level));
-  expect_bound(evaluator.dot(two, std::vector<const Ciphertext*>{&y, &x}),
-               ab +
-                   noise.product(noise.lowered(b, top, level), noise.lowered(a, top, level), level, rounded) +
-                   noise.switching(level));
+  expect_bound(
+      evaluator.dot(two, std::vector<const Ciphertext*>{&y, &x}),
+      ab + noise.product(noise.lowered(b, top, level), noise.lowered(a, top, level), level, rho, rounded) +
+          noise.switching(level));
   if (level > 0) expect_bound(lazy.evaluator.rescale(product), noise.switched(ab, level, 3));
   // Operands with less noise than any fresh one has, and with so much that products of it count.
   for (const double bits : {0.0, std::log2(noise.modulus(top)) - 3}) {
@@ -107,8 +110,8 @@ void check_bounds(const rlwe::Parameters& parameters) {
       const Ciphertext uv = lazy.evaluator.multiply(u, v);
       const std::size_t at = uv.meta.level;
       if (at != top) continue;
-      expect_bound(uv,
-                   noise.product(std::exp2(u.meta.noise_log2), std::exp2(v.meta.noise_log2), at, rounded));
+      expect_bound(
+          uv, noise.product(std::exp2(u.meta.noise_log2), std::exp2(v.meta.noise_log2), at, rho, rounded));
     }
   }
   // A sum of different factors multiplies both operands: by what its own factor is made of.
@@ -158,8 +161,15 @@ void check_bounds(const rlwe::Parameters& parameters) {
   expect_bound(evaluator.reencrypt(x, key), a + noise.switching(top));
 }
 
+rlwe::Parameters with_variant(const rlwe::Parameters& parameters, BfvMultiplication variant) {
+  auto literal = parameters.literal();
+  literal.bfv_multiplication = variant;
+  return rlwe::Parameters(std::move(literal));
+}
+
 TEST(NoiseFormula, OfEveryOperationOfBfv) {
-  for (const BfvMultiplication variant : {BfvMultiplication::hps, BfvMultiplication::hps_over_q}) {
+  for (const BfvMultiplication variant :
+       {BfvMultiplication::behz, BfvMultiplication::hps, BfvMultiplication::hps_over_q}) {
     SCOPED_TRACE(static_cast<int>(variant));
     check_bounds<Bfv>(with_variant(test_chain<Bfv>(65537, 4, 2, 2), variant));
     // The rounding of the division counts where t and the degree are small and primes many.

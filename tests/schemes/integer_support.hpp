@@ -24,12 +24,6 @@ using tests::expect_error;
 
 using Values = std::vector<std::uint64_t>;
 
-inline rlwe::Parameters with_variant(const rlwe::Parameters& parameters, rlwe::BfvMultiplication variant) {
-  auto literal = parameters.literal();
-  literal.bfv_multiplication = variant;
-  return rlwe::Parameters(std::move(literal));
-}
-
 // The functions of both schemes.
 struct Exact {
   template <typename Key>

@@ -90,13 +90,13 @@ struct NoiseFormulas {
     return noise;
   }
   /// "BFV product.", with rho and the rounding of the second operand; "BGV product."
-  [[nodiscard]] double product(double a, double b, std::size_t level, double rounded) const {
+  [[nodiscard]] double product(double a, double b, std::size_t level, double rho, double rounded) const {
     if (is_bgv()) {
       const double chosen = std::sqrt(n) * t / 4;
       return 2 * std::sqrt(n) * std::max(a, chosen) * std::max(b, chosen);
     }
     return t * std::sqrt(n / 12) * (1 + secret_embedding()) * (a + b + rounded) +
-           t * n / modulus(level) * a * (b + rounded) + rounding(3, 0.5);
+           t * n / modulus(level) * a * (b + rounded) + rounding(3, rho);
   }
   /// log2 of the largest noise that decrypts, less log2 of the bound.
   [[nodiscard]] double budget(double noise, std::size_t level) const {

@@ -19,8 +19,11 @@ TYPED_TEST(IntegerResults, SumsOfAFewProducts) {
   using S = TypeParam;
   std::vector<rlwe::Parameters> all;
   if (S::scheme == rlwe::Scheme::bfv) {
-    for (const auto variant : {rlwe::BfvMultiplication::hps, rlwe::BfvMultiplication::hps_over_q}) {
-      all.push_back(testing::with_variant(testing::test_chain<S>(65537, 3), variant));
+    for (const auto variant :
+         {rlwe::BfvMultiplication::behz, rlwe::BfvMultiplication::hps, rlwe::BfvMultiplication::hps_over_q}) {
+      auto literal = testing::test_chain<S>(65537, 3).literal();
+      literal.bfv_multiplication = variant;
+      all.emplace_back(std::move(literal));
     }
   } else {
     all.push_back(testing::test_chain<S>(65537, 3));

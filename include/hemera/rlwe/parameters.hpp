@@ -18,7 +18,7 @@
 
 namespace hemera::rlwe {
 
-/// How BFV multiplies (docs/bfv.md), always to the same values. `behz`, of files of before, is `hps`.
+/// How BFV multiplies (docs/bfv.md); all give the same decrypted values.
 enum class BfvMultiplication : std::uint8_t { none = 0, behz = 1, hps = 2, hps_over_q = 3 };
 
 /// The owner of a level of the chain: the user, or a circuit.

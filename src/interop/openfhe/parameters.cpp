@@ -80,6 +80,7 @@ rlwe::SecretDistribution secret_of(const CryptoParameters& parameters) {
 rlwe::BfvMultiplication multiplication_of(const CryptoParameters& parameters) {
   switch (parameters.multiplication) {
     case MultiplicationType::behz:
+      return rlwe::BfvMultiplication::behz;
     case MultiplicationType::hps:
       return rlwe::BfvMultiplication::hps;
     case MultiplicationType::hps_over_q:

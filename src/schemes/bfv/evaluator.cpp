@@ -38,6 +38,7 @@ double Evaluator::product_noise_log2(const rlwe::Metadata& a, const rlwe::Metada
                                .plain_modulus = own.parameters().plain_modulus(),
                                .secret = own.parameters().literal().secret,
                                .log_modulus = own.base(a.level).log2(),
+                               .rounding_error = multiplier.rounding_error(),
                                .operand_rounding_log2 = multiplier.operand_rounding_log2()};
   return bfv::product_noise_log2(setting, a.noise_log2, b.noise_log2);
 }

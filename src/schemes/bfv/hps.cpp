@@ -1,6 +1,5 @@
 // HPS: S. Halevi, Y. Polyakov, V. Shoup, "An improved RNS variant of the BFV homomorphic encryption scheme",
 // 2018/117, section 4.
-#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -52,6 +51,7 @@ class HpsMultiplier final : public Multiplier {
   [[nodiscard]] std::size_t scratch_bytes(std::size_t degree) const override {
     return (2 * q_.size() + 4 * p_.size() + 3 * all_.size() + 3 * p_.size()) * degree * sizeof(std::uint64_t);
   }
+  [[nodiscard]] double rounding_error() const override { return 0.5; }
   [[nodiscard]] double operand_rounding_log2() const override {
     return -std::numeric_limits<double>::infinity();
   }
@@ -82,9 +82,8 @@ class HpsMultiplier final : public Multiplier {
 
 std::unique_ptr<const Multiplier> make_hps(const rlwe::Context& context, std::size_t level) {
   const poly::RnsBase& q = context.base(level);
-  // |round(t x / Q)| < P / 2 with a bit to spare: the largest is |t (a_0 b_1 + a_1 b_0) / Q| <= t N Q / 2.
-  const double bits = q.log2() + std::log2(static_cast<double>(context.parameters().plain_modulus())) +
-                      std::log2(static_cast<double>(context.degree())) + 1;
+  // |round(t x / Q)| < P / 2 with a bit to spare.
+  const double bits = q.log2() + product_headroom_log2(context) + 1;
   return std::make_unique<const HpsMultiplier>(context, q, auxiliary_of_size(context, bits));
 }
 

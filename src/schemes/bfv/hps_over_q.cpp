@@ -42,6 +42,7 @@ class HpsOverQMultiplier final : public Multiplier {
     const std::size_t q = plan_.base().size(), all = plan_.all().size();
     return lifted_bytes(degree) + (2 * q + 3 * all + 3 * all) * degree * sizeof(std::uint64_t);
   }
+  [[nodiscard]] double rounding_error() const override { return 0.5; }
   [[nodiscard]] double operand_rounding_log2() const override {
     return plan_.base().log2() - plan_.auxiliary().log2();
   }

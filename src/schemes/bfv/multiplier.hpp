@@ -1,4 +1,4 @@
-// The product of two BFV ciphertexts at one level, round(t a b / Q), in its two RNS variants (docs/bfv.md).
+// The product of two BFV ciphertexts at one level, round(t a b / Q), in its three RNS variants (docs/bfv.md).
 #pragma once
 
 #include <cstddef>
@@ -33,6 +33,8 @@ class Multiplier {
   [[nodiscard]] virtual const poly::RnsBase& base() const = 0;
   /// Bytes of scratch that one ciphertext of a batch takes.
   [[nodiscard]] virtual std::size_t scratch_bytes(std::size_t degree) const = 0;
+  /// The largest error, in units of the coefficients, that the variant's division makes.
+  [[nodiscard]] virtual double rounding_error() const = 0;
   /// log2 of the factor by which the variant multiplies the noise of rounding the second operand before it
   /// enters the product; minus infinity where it is not rounded.
   [[nodiscard]] virtual double operand_rounding_log2() const = 0;
@@ -42,11 +44,19 @@ class Multiplier {
 std::unique_ptr<const Multiplier> make_multiplier(const rlwe::Context& context, std::size_t level,
                                                   rlwe::BfvMultiplication variant);
 
+std::unique_ptr<const Multiplier> make_behz(const rlwe::Context& context, std::size_t level);
 std::unique_ptr<const Multiplier> make_hps(const rlwe::Context& context, std::size_t level);
 std::unique_ptr<const Multiplier> make_hps_over_q(const rlwe::Context& context, std::size_t level);
+
+/// `count` auxiliary primes from position `first` on. ParameterError when there are fewer.
+poly::RnsBase auxiliary_part(const rlwe::Context& context, std::size_t first, std::size_t count);
 
 /// The first auxiliary primes whose product has at least `bits` bits. ParameterError when all together do
 /// not.
 poly::RnsBase auxiliary_of_size(const rlwe::Context& context, double bits);
+
+/// How many bits beyond log2 Q a base needs to hold the signed integers t a b / Q, of which the largest is
+/// |t (a_0 b_1 + a_1 b_0) / Q| <= t N Q / 2.
+double product_headroom_log2(const rlwe::Context& context);
 
 }  // namespace hemera::bfv

@@ -15,9 +15,8 @@ struct ProductSetting {
   rlwe::SecretDistribution secret;
   /// log2 Q at the level.
   double log_modulus = 0;
-  /// The largest error, in units of the coefficients, of the product's division.
+  /// Multiplier::rounding_error and operand_rounding_log2 of the variant.
   double rounding_error = 0.5;
-  /// Multiplier::operand_rounding_log2 of the variant.
   double operand_rounding_log2 = 0;
 };
 

@@ -16,7 +16,7 @@ double final_noise_log2(const CircuitRequest& request, std::size_t degree, std::
                                .plain_modulus = plain_modulus,
                                .secret = request.secret(),
                                .log_modulus = log_modulus,
-                               // More than products round: equal requests find equal primes.
+                               // Covers each variant (BEHZ rounds worst).
                                .rounding_error = static_cast<double>(primes) / 2,
                                .operand_rounding_log2 = 2};
   const double switching = integer::expected_switching_noise_log2(degree, primes, 0, request.secret());

@@ -54,7 +54,7 @@ TEST(OpenFheParameters, SettingsAreOpenFhes) {
     EXPECT_EQ(literal.sigma, 4.5);
   }
   const std::map<MultiplicationType, rlwe::BfvMultiplication> products = {
-      {MultiplicationType::behz, rlwe::BfvMultiplication::hps},
+      {MultiplicationType::behz, rlwe::BfvMultiplication::behz},
       {MultiplicationType::hps, rlwe::BfvMultiplication::hps},
       {MultiplicationType::hps_over_q, rlwe::BfvMultiplication::hps_over_q},
       {MultiplicationType::hps_over_q_leveled, rlwe::BfvMultiplication::hps_over_q},
