@@ -27,9 +27,25 @@ class Scaled:
     """-inf and inf where no scaler clips."""
 
 
+INSIDE = {
+    **dict.fromkeys(
+        ("GridSearchCV", "HalvingGridSearchCV", "HalvingRandomSearchCV", "RandomizedSearchCV"),
+        "best_estimator_",
+    ),
+    "FrozenEstimator": "estimator",
+    "SelfTrainingClassifier": "estimator_",
+}
+"""The attribute of the fitted model that estimators of these names predict by."""
+
+
 def steps_of(model: Any) -> list[Any]:
-    """The fitted steps of a Pipeline, also of one inside of another; a model that is none is its own step."""
-    if name_of(model) != "Pipeline":
+    """The fitted steps of a Pipeline, also of one inside of another, or of a search; a model that is none is
+    its own step."""
+    name = name_of(model)
+    inner = getattr(model, INSIDE[name], None) if name in INSIDE else None
+    if inner is not None:
+        return steps_of(inner)
+    if name != "Pipeline":
         return [model]
     steps = [step for _, step in model.steps if step is not None and not isinstance(step, str)]
     return [inner for step in steps for inner in steps_of(step)]

@@ -12,8 +12,9 @@ import pytest
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.pipeline import FeatureUnion, Pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.utils import all_estimators
 
@@ -35,7 +36,7 @@ UNSEEN = RANDOM.permuted(ROWS, axis=0)[:20]
 BITS = 12
 
 ARGUMENTS: dict[str, dict[str, Any]] = {
-    "FrozenEstimator": {"estimator": Ridge()},
+    "FrozenEstimator": {"estimator": Ridge().fit(ROWS, VALUES)},
     "BaggingClassifier": {"estimator": LogisticRegression(), "n_estimators": 3},
     "BaggingRegressor": {"estimator": Ridge(), "n_estimators": 3, "max_features": 0.5},
     "ClassifierChain": {"estimator": LogisticRegression()},
@@ -78,7 +79,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
         "stack_method": "decision_function",
     },
     "StackingRegressor": {"estimators": [("a", Ridge()), ("b", LinearRegression())]},
-    "TransformedTargetRegressor": {"regressor": Ridge()},
+    "TransformedTargetRegressor": {"regressor": Ridge(), "transformer": MinMaxScaler((-3, 5))},
     "TunedThresholdClassifierCV": {"estimator": LogisticRegression()},
     "VotingClassifier": {
         "estimators": [("a", LogisticRegression()), ("b", LogisticRegression(C=0.01))],
@@ -100,6 +101,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 TARGETS_OF: dict[str, Any] = {
     **dict.fromkeys(["GammaRegressor", "PoissonRegressor", "TweedieRegressor"], POSITIVE),
     **dict.fromkeys(["TunedThresholdClassifierCV", "FixedThresholdClassifier"], TWO),
+    "SelfTrainingClassifier": np.where(np.arange(len(TWO)) % 5, TWO, -1),
     **dict.fromkeys(["MultiOutputRegressor", "RegressorChain"], TARGETS),
     **dict.fromkeys(["CCA", "PLSCanonical", "PLSRegression", "PLSSVD"], TARGETS),
     "MultiOutputClassifier": LABELS,
@@ -209,3 +211,22 @@ def test_the_page_lists_exactly_the_compiled_ones() -> None:
         for name in re.findall(r"`([A-Z][a-zA-Z]+)`", row.split("|")[1]):
             assert name not in KNOWN or f"`{name}` of a function" in row
             assert name in KINDS
+
+
+@pytest.mark.parametrize("classifier", [LogisticRegression(), LinearSVC()])
+@pytest.mark.parametrize("positive", ["no", "yes"])
+@pytest.mark.parametrize("threshold", ["auto", 0.2, 0.9, -0.7, 0.0])
+def test_thresholds_of_the_library(classifier: Any, positive: str, threshold: Any) -> None:
+    """At rows on both sides of each, encrypted; a probability is never below 0."""
+    labels, name = np.where(VALUES > 0, "yes", "no"), "auto" if hasattr(classifier, "predict_proba") else ""
+    options: Any = {"threshold": threshold, "response_method": name or "decision_function"}
+    model = FixedThresholdClassifier(classifier, pos_label=positive, **options).fit(ROWS, labels)
+    if name and threshold in (0.0, -0.7):
+        with pytest.raises(TypeError, match="a probability is always, or never, at least"):
+            hm.compile(model, calibrate=ROWS)
+        return
+    run = hm.compile(model, calibrate=ROWS, precision_bits=BITS, rows=32, security=None).local(threads=1)
+    expected = model.predict(UNSEEN)
+    assert (run.predict(UNSEEN) == expected).all()
+    other = model.set_params(threshold=0.5 if name else 0.1).predict(UNSEEN)
+    assert threshold in ("auto", 0.0, 0.2) or (other != expected).any()

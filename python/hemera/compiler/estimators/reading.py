@@ -14,7 +14,7 @@ from hemera.compiler.estimators.model import Model, Read, Run, Steps, refuse, st
 from hemera.compiler.estimators.refusals import refuse_type
 from hemera.compiler.estimators.transformers import SAME
 from hemera.errors import ParameterError
-from hemera.exporting.estimators import name_of, steps_of
+from hemera.exporting.estimators import INSIDE, SCALERS, name_of, steps_of
 from hemera.package.finishing import Label, Parts
 
 
@@ -59,6 +59,11 @@ def chain(outer: Any, steps: Sequence[Any]) -> Model:
         return x
 
     return Model(run, end.methods)
+
+
+def inside(model: Any) -> Model:
+    """Searches and ways of training: the fitted model that they predict by."""
+    return chain(model, steps_of(getattr(model, INSIDE[name_of(model)])))
 
 
 def side_by_side(model: Any) -> Model:
@@ -245,6 +250,43 @@ def stacking(model: Any) -> Model:
     return Model(run, methods)
 
 
+# --- Targets and thresholds around one estimator. ---
+
+
+def of_targets(model: Any) -> Model:
+    """TransformedTargetRegressor with a scaler, whose inverse is linear."""
+    name, inner = name_of(model.transformer_), _encrypted(model, model.regressor_, "predict")
+    if name == "FunctionTransformer" and model.func is None is model.inverse_func:
+        return inner
+    mean, deviation, clip = SCALERS[name](model.transformer_) if name in SCALERS else (0, 1, (0, 0))
+    if clip is not None:
+        refuse(model, f"targets are scaled back by {', '.join(SCALERS)}; compile its regressor_")
+    scale, offset = 1 / np.asarray(deviation, np.float64), np.asarray(mean, np.float64)
+    return Model.of(lambda x: inner.run(x).standardised(-offset * scale, scale), predict="")
+
+
+def of_threshold(model: Any) -> Model:
+    """FixedThresholdClassifier, TunedThresholdClassifierCV: by the score of the positive class of two."""
+    inner, limit = read(model.estimator_), getattr(model, "best_threshold_", None)
+    is_likely = model.response_method != "decision_function" and hasattr(model.estimator_, "predict_proba")
+    is_sigmoid = inner.methods.get("predict_proba") == steps_in("sigmoid both")
+    if inner.methods.get("decision_function") != () or (is_likely and not is_sigmoid):
+        refuse(model, "the classifier inside has no score of two classes that is compiled; train another one")
+    if limit is None:
+        limit = (0.5 if is_likely else 0.0) if model.threshold == "auto" else model.threshold
+    if is_likely and not 0 < limit < 1:
+        refuse(model, f"a probability is always, or never, at least {limit}; train it with another threshold")
+    limit = np.log(limit / (1 - limit)) if is_likely else float(limit)
+    tuned = getattr(model, "_curve_scorer", None)
+    positive = model.pos_label if tuned is None else tuned._get_pos_label()
+    is_first = positive is not None and positive == model.classes_[0]
+
+    def run(x: Features) -> Features:
+        return inner.run(x).standardised(-limit if is_first else limit, 1.0)
+
+    return Model.of(run, model.classes_, predict="sign label")
+
+
 _OF_OTHERS: dict[str, Read] = {
     "BaggingClassifier BaggingRegressor": bagging,
     "ColumnTransformer FeatureUnion": side_by_side,
@@ -252,9 +294,12 @@ _OF_OTHERS: dict[str, Read] = {
     "OneVsOneClassifier": one_against_one,
     "OneVsRestClassifier": one_against_rest,
     "Pipeline": lambda own: chain(own, steps_of(own)),
+    "FixedThresholdClassifier TunedThresholdClassifierCV": of_threshold,
     "RANSACRegressor": of_inliers,
     "RegressorChain": regressor_chain,
     "StackingClassifier StackingRegressor": stacking,
+    "TransformedTargetRegressor": of_targets,
+    **dict.fromkeys(INSIDE, inside),
     "VotingClassifier VotingRegressor": voting,
 }
 _TABLES = (

@@ -15,7 +15,6 @@ _BOOSTED = (
     "boosted trees are compiled by themselves, or after a KBinsDiscretizer alone, and not as a part; apply "
     "other steps to the rows at the client, and compile the trees"
 )
-_SEARCH = "a search is compiled by its best model: give best_estimator_"
 _MASTER = "it is a search of features; compile its estimator_ on the rows' columns get_support()"
 _WRAPPED = "its probabilities are calibrated apart; compile the classifier inside of it"
 _TEXT = "it takes text or objects; apply it to the rows at the client, and compile what comes after"
@@ -37,14 +36,13 @@ _REASONS = {
         "GradientBoostingClassifier GradientBoostingRegressor HistGradientBoostingClassifier "
         "HistGradientBoostingRegressor"
     ),
-    _SEARCH: "GridSearchCV HalvingGridSearchCV HalvingRandomSearchCV RandomizedSearchCV",
     _MASTER: "RFE RFECV",
-    _WRAPPED: "CalibratedClassifierCV FixedThresholdClassifier TunedThresholdClassifierCV",
+    _WRAPPED: "CalibratedClassifierCV",
     _TEXT: (
         "CategoricalNB CountVectorizer DictVectorizer FeatureHasher HashingVectorizer OneHotEncoder "
         "OrdinalEncoder PatchExtractor TargetEncoder TfidfTransformer TfidfVectorizer"
     ),
-    _TARGETS: "LabelBinarizer LabelEncoder MultiLabelBinarizer TransformedTargetRegressor",
+    _TARGETS: "LabelBinarizer LabelEncoder MultiLabelBinarizer",
     _CLIENT: "KNNImputer MissingIndicator Normalizer SimpleImputer IterativeImputer",
     _ONE_NUMBER: (
         "AdditiveChi2Sampler Binarizer IsotonicRegression KBinsDiscretizer PowerTransformer "
@@ -72,9 +70,6 @@ _REASONS = {
     "it is a graph of the training rows; train a KNeighborsClassifier": "LabelPropagation LabelSpreading",
     "each classifier takes labels of those before it; train a MultiOutputClassifier": "ClassifierChain",
     "codes of classes have no scores; train a OneVsRestClassifier": "OutputCodeClassifier",
-    "it is a way of training; compile its estimator_, or the estimator inside": (
-        "FrozenEstimator SelfTrainingClassifier"
-    ),
     "its weights have priors of their own; train a GaussianMixture": "BayesianGaussianMixture",
     "a covariance is no model of rows; train an EllipticEnvelope": (
         "EmpiricalCovariance GraphicalLasso GraphicalLassoCV LedoitWolf MinCovDet OAS ShrunkCovariance"
