@@ -232,13 +232,14 @@ def test_every_installation_by_a_script_has_hashes_or_no_index():
             continue
         lines = script.read_text().replace("\\\n", " ").splitlines()
         for line in lines:
-            if re.search(r"pip[\w/\"$-]* (install|wheel|download) -", line) and "way out" not in line.lower():
+            command = r"\bpip([]@}\w/\"$-]|\[|--python \S+| (?=--python))* (install|wheel|download) -"
+            if re.search(command, line) and "way out" not in line.lower():
                 found += 1
                 assert "--require-hashes" in line or "--no-index" in line or "--no-deps" in line, (
                     script,
                     line,
                 )
-    assert found >= 6
+    assert found >= 8
 
 
 @pytest.mark.parametrize(
