@@ -87,6 +87,38 @@ TEST(Exponential, IsOneForAnyRangeDegreeAndNumberOfDoublings) {
   }
 }
 
+// docs/bootstrapping-algorithm.md: the relinearizations, and the errors, which grow where integers are rarer.
+TEST(Exponential, NestedProductsHaveTheErrorsThatAreTold) {
+  const SineShape shape{.exponential = true, .nested = true};
+  const EvalModSeries series = checked_series(shape, 256, std::size_t{1} << 16);
+  const Function function = sine_function({.range = 16,
+                                           .series = series.coefficients,
+                                           .doublings = 3,
+                                           .fraction_bits = 0,
+                                           .arcsine = std::nullopt,
+                                           .exponential = true,
+                                           .nested = true});
+  EXPECT_EQ(function.depth(), 8U);
+  const auto has_product = [](const auto& part) { return !std::get<Function::Sum>(part).products.empty(); };
+  EXPECT_EQ(std::count_if(function.parts().begin(), function.parts().end(), has_product), 9);
+  const std::vector<double> told = {-32.2, -32.2, -32.2, -32.2, -32.2, -32.2, -31.4, -31.1,
+                                    -29.6, -27.2, -25.3, -23.7, -20.8, -20.1, -17.9, -17.3};
+  for (std::size_t integer = 0; integer < told.size(); ++integer) {
+    double worst = 0;
+    for (int i = -64; i <= 64; ++i) {
+      const double t = static_cast<double>(integer) + i / 128.0;
+      for (const double of : {t, -t}) {
+        const Values v{Complex(0, of / 16)};
+        worst =
+            std::max(worst, std::abs(function.evaluate(std::vector<Values>{v}).front().front() - turned(of)));
+      }
+    }
+    EXPECT_LT(std::log2(worst / full_turn), told[integer]) << integer;
+    EXPECT_NEAR(std::log2(worst / full_turn), series.error_log2[integer], 0.1) << integer;
+  }
+  EXPECT_LT(mean_error_log2(series, shape.weight), -32.2);
+}
+
 struct ExponentialBootstrap : ::testing::Test {
   // The error of encrypted slots beside the exponentials, and that of the model.
   static void compare(const BootstrapSettings& settings, const BootstrapOptions& options, double low,
@@ -124,16 +156,22 @@ TEST_F(ExponentialBootstrap, TakesOtherRatiosSeriesAndDoublings) {
   settings.sine_degree = 7;
   settings.doublings = 5;
   compare(settings, {}, 0, 255, 1);
+  settings = exact_settings();
+  settings.nested_sine = false;
+  compare(settings, {}, 0, 0, 0.25);
 }
 
 TEST_F(ExponentialBootstrap, ItsSettingSaysWhatEvalModAdds) {
-  BootstrapSettings settings = exact_settings();
-  settings.eval_mod_error = -25;  // of which everything else is a small part
-  const rlwe::Parameters parameters = parameters_for_bootstrapping(settings);
-  const Bootstrap plan(parameters);
-  const BootstrapSession session(parameters, plan);
-  const Values zeros(plan.slots(), 0), wanted(2 * plan.slots(), 1);
-  EXPECT_NEAR(torus_error(session.bootstrapped(zeros), wanted), -25, 0.4);
+  for (const bool nested : {false, true}) {
+    BootstrapSettings settings = exact_settings();
+    settings.nested_sine = nested;
+    settings.eval_mod_error = -25;  // of which everything else is a small part
+    const rlwe::Parameters parameters = parameters_for_bootstrapping(settings);
+    const Bootstrap plan(parameters);
+    const BootstrapSession session(parameters, plan);
+    const Values zeros(plan.slots(), 0), wanted(2 * plan.slots(), 1);
+    EXPECT_NEAR(torus_error(session.bootstrapped(zeros), wanted), -25, 0.4) << nested;
+  }
 }
 
 TEST_F(ExponentialBootstrap, TakesBatchesAndHigherLevels) {
@@ -155,6 +193,7 @@ TEST_F(ExponentialBootstrap, IsReadFromTheParameters) {
       BootstrapSettings settings = exact_settings();
       settings.sine_degree = degree;
       settings.doublings = doublings;
+      settings.nested_sine = false;
       const BootstrapLayout layout(parameters_for_bootstrapping(settings));
       EXPECT_TRUE(layout.sine.exponential);
       EXPECT_FALSE(layout.arcsine);
@@ -164,6 +203,24 @@ TEST_F(ExponentialBootstrap, IsReadFromTheParameters) {
     }
   }
   EXPECT_FALSE(BootstrapLayout(parameters_for_bootstrapping(small_settings())).sine.exponential);
+}
+
+TEST_F(ExponentialBootstrap, IsNestedByItselfWhereItFits) {
+  const auto is_nested = [](const std::function<void(BootstrapSettings&)>& change) {
+    BootstrapSettings settings = exact_settings();
+    change(settings);
+    const BootstrapLayout layout(parameters_for_bootstrapping(settings));
+    EXPECT_TRUE(layout.sine.exponential);
+    EXPECT_EQ(layout.constant_bits, layout.sine.nested ? 0 : settings.constant_bits);
+    return layout.sine.nested;
+  };
+  EXPECT_TRUE(is_nested([](auto& settings) { settings.levels = 3; }));
+  EXPECT_TRUE(is_nested([](auto& settings) { settings.eval_mod_error = -31; }));
+  EXPECT_TRUE(is_nested([](auto& settings) { settings.ratio_bits = 1; }));
+  EXPECT_FALSE(is_nested([](auto& settings) { settings.eval_mod_error = -31.5; }));
+  EXPECT_FALSE(is_nested([](auto& settings) { settings.nested_sine = false; }));
+  EXPECT_FALSE(is_nested([](auto& settings) { settings.doublings = 4; }));
+  EXPECT_FALSE(is_nested([](auto& settings) { settings.sine_degree = 14; }));
 }
 
 TEST_F(ExponentialBootstrap, RefusesWhatItHasNot) {

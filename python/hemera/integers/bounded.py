@@ -49,7 +49,7 @@ class Risk:
     @property
     def log2(self) -> float:
         """log2 of a bound on the probability that any of them happens: the sum; -inf of none."""
-        return float(np.logaddexp2.reduce([each for _, each in self.events], initial=-np.inf))
+        return float(np.logaddexp2.reduce(sorted(each for _, each in self.events), initial=-np.inf))
 
 
 @dataclass(frozen=True)

@@ -62,26 +62,47 @@ def _steps(digits: int) -> Iterator[tuple[int, int, int]]:
 
 def normalized(engine: Engine, s: Bounded, digits: int) -> tuple[Bounded, Carries]:
     """Digits from 0 to 30 (31 at the lowest) as digits from 0 to 15, modulo 16^digits; and the carry out
-    of each."""
+    of each. Digits that no carry needs to read, as their level is that of the carries or a higher one, stay
+    as they are, less 16 times the carry out."""
     # 31 goes on as 15 does: at the lowest digit, where nothing comes in.
     made, taken = (lambda x: x >= BASE), (lambda x: x % BASE == BASE - 1)
+    alone = lookup(2 * BASE, made, taken)
     whole = lookup(2 * BASE, lambda x: x % BASE, made, taken)
     in_bits = lookup(2 * BASE, *bits(DIGIT_BITS, lambda x: x % BASE), made, taken)
     higher = engine.layout.by_digit([0.0] + [1.0] * (digits - 1))
     z = engine.exponential(s, 2 * BASE)
+    below = engine.level(Bounded(z.value, 1, 0.0)) - alone.depth - digits.bit_length()
+
+    def stays(carries_often: int) -> bool:
+        return engine.level(s) >= below - 2 * carries_often
 
     def error(often: int, carries_often: int) -> float:
         *number, g, p = (in_bits if often else whole).errors(z.error, z.radial, engine.rounding)
-        own = number_error(left_of(number, often, engine.rounding))
         g, p = left_of([g, p], carries_often, engine.rounding)
+        if not often and stays(carries_often):
+            return error_of_kept(s.error, g, p, digits, engine.rounding)
+        own = number_error(left_of(number, often, engine.rounding))
         return error_of_carries(own, g, p, digits, engine.rounding)
 
     often, carries_often = cleanings(error)
-    *low, g, p = engine.read(z, in_bits if often else whole, clean=False)
+    is_kept = not often and stays(carries_often)
+    circuit = alone if is_kept else in_bits if often else whole
+    *low, g, p = engine.read(z, circuit, clean=False)
     g, p = engine.cleaned_often([g, p], carries_often, {1: higher})
     out = carries(engine, g, p, digits)
-    digit = engine.number(engine.cleaned_often(low, often))
-    return replace(digit + carried_in(engine, out, p, digits), largest=BASE - 1), out
+    if is_kept:
+        found = _kept(engine, s, out, digits)
+    else:
+        found = engine.number_after(low, often) + carried_in(engine, out, p, digits)
+    return replace(found, largest=BASE - 1), out
+
+
+def _kept(engine: Engine, s: Bounded, out: Carries, digits: int) -> Bounded:
+    """Digits less 16 times the carries out of them, plus those of the digits below."""
+    one = 1 / out.factor
+    into = engine.masked(out.value, engine.layout.by_digit([one] * (digits - 1)))
+    left = engine.times(out.value, -BASE * one)
+    return s + left + engine.moved(into, 1)
 
 
 def carried_in(engine: Engine, out: Carries, p: Bounded, digits: int) -> Bounded:
@@ -130,3 +151,8 @@ def error_of_carries(own: float, g: float, p: float, digits: int, rounding: floa
     *_, (_, _, times) = _steps(digits)
     carry = error_of_carry(g, p, digits, rounding)
     return own + hypot((BASE - 1) * carry, BASE * p, times**2 * rounding if times > 1 else 0.0, rounding)
+
+
+def error_of_kept(own: float, g: float, p: float, digits: int, rounding: float) -> float:
+    """The deviation of digits that are not read, with `own` before, after their carries."""
+    return own + (BASE + 1) * error_of_carry(g, p, digits, rounding) + 3 * rounding

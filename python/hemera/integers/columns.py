@@ -130,12 +130,11 @@ def _two_digits(
     low, above = split(BASE * BASE, circuit)(engine, engine.exponential(s, BASE * BASE))
     second = engine.read(above, circuit, clean=False)
     level = engine.level(second[0])
-    second = engine.cleaned(second, dict.fromkeys(range(DIGIT_BITS), kept))
+    (upper,) = engine.cleaned_numbers(second, masks=dict.fromkeys(range(DIGIT_BITS), kept))
     # As low as can be, where primes are few.
     twice = max(cleaned_error(bit.error, engine.rounding) for bit in low) > most
     low = [replace(bit, value=bit.value.at_level(level + 2 * twice)) for bit in low]
-    low = engine.cleaned(engine.cleaned(low) if twice else low)
-    return replace(engine.number(low), largest=_TOP), replace(engine.number(second), largest=_TOP)
+    return engine.number_after(low, 2 if twice else 1), upper
 
 
 def _read_two(engine: Engine, s: Bounded) -> Bounded:
@@ -169,7 +168,7 @@ def _normalized(engine: Engine, s: Bounded, digits: int) -> Bounded:
     (makes,), (takes,) = (engine.cleaned_often([each], carries_often) for each in (makes, takes))
     makes, takes = replace(makes, largest=1), replace(takes, largest=1)
     out = carries(engine, makes, takes, digits)
-    digit = engine.number(engine.cleaned_often(low, often)) + one + two - makes * BASE
+    digit = engine.number_after(low, often) + one + two - makes * BASE
     return replace(digit + carried_in(engine, out, takes, digits), largest=_TOP)
 
 

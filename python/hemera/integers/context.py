@@ -48,7 +48,7 @@ class Context:
         ints.decrypt((a + b) * a - 7)
         np.where(a < b, a, b)
 
-    A context makes a secret key, and with the first operation the keys: of n16-exact 8.8 GB, and 17 GB and a
+    A context makes a secret key, and with the first operation the keys: of n16-exact 8.1 GB, and 16 GB and a
     minute of two cores to make them (`needs()`). A server has the same without the secret key:
     `Context(bits=64, keys=client.keys)`. Both are saved, and loaded from their files:
 
@@ -166,7 +166,7 @@ class Context:
         Memory is counted, in some seconds; the time is that of a key, times their number.
 
             print(hm.integers.Context(64).needs())
-            # keys of 8.8 GB, 16.5 GB while they are made, in about 54 s
+            # keys of 8.1 GB, 14.9 GB while they are made, in about 54 s
 
         A context whose keys were given makes none.
         """

@@ -62,9 +62,8 @@ def from_numbers(engine: Engine, y: Ciphertext, digits: int, error: float) -> Bo
     rest = Bounded(value, float(BASE) ** digits, error, Risk.encrypted(_NUMBERS))
     total = None
     for i in range(0, digits, 2):
-        found = engine.tables(rest, lookup(_PERIOD, *bits(2 * DIGIT_BITS)), clean=True)
-        found = engine.cleaned_below(found, MOST_DIGIT_ERROR, DIGIT_BITS)
-        both = engine.number(found[:DIGIT_BITS]), engine.number(found[DIGIT_BITS:])
+        found = engine.tables(rest, lookup(_PERIOD, *bits(2 * DIGIT_BITS)), clean=False)
+        both = engine.cleaned_numbers(found, MOST_DIGIT_ERROR)
         for k, digit in enumerate(both):
             part = engine.masked(digit, engine.layout.only(i + k))
             total = part if total is None else total + part

@@ -180,8 +180,8 @@ def low_bits(engine: Engine, a: Bounded, amount: int) -> Bounded:
     a = engine.ready(a, 1)
     total = engine.masked(a, engine.layout.by_digit([1.0] * whole))
     if rest:
-        found = engine.tables(a, lookup(BASE, *bits(DIGIT_BITS)), clean=True)
-        total = total + engine.masked(engine.number(found[:rest]), engine.layout.only(whole))
+        found = engine.tables(a, lookup(BASE, *bits(rest)), clean=False)
+        total = total + engine.masked(engine.cleaned_numbers(found)[0], engine.layout.only(whole))
     return replace(total, largest=_TOP)
 
 

@@ -11,30 +11,25 @@ from operator import or_
 import numpy as np
 from numpy.typing import NDArray
 
-from hemera import _core
 from hemera.circuits import Bootstrap
 from hemera.integers.bounded import Bounded, Risk, finished_level, pair
+from hemera.integers.cleaning import Cleaning, require_readable
 from hemera.integers.layout import BASE, DIGIT_BITS, Layout
 from hemera.integers.lookup import Lookup, bits, lookup
 from hemera.integers.margins import (
     BIT_ERROR,
-    LARGEST_CLEANED,
-    LEAST_DEVIATIONS,
     MOST_BIT_ERROR,
     MOST_DIGIT_ERROR,
     MOST_LEFT,
     OPERAND_ERROR,
-    cleaned_error,
-    cleaned_rounding,
     fresh_error,
     misread_log2,
-    number_error,
 )
 from hemera.integers.noise import Noise
 from hemera.integers.parts import in_parts
 from hemera.integers.points import Points
 from hemera.integers.refreshes import deviations
-from hemera.objects.batches import concatenate, stack
+from hemera.objects.batches import concatenate
 from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.evaluator import Evaluator
 
@@ -69,25 +64,21 @@ class Exponential:
     """The risk that a number is another one."""
 
 
-class Engine:
+class Engine(Cleaning):
     """Circuits on digits, by an evaluator that has all of their keys."""
 
     def __init__(
         self, evaluator: Evaluator, layout: Layout, whole: Bootstrap, real: Bootstrap, points: Points
     ) -> None:
-        self.evaluator = evaluator
-        self.layout = layout
-        self.work = Work()
-        self.points = points
-        self._whole, self._real = whole, real
         params = evaluator.context.params
         degree = params.degree
         scale = whole.result_scale
         # The rounding for a uniform ternary secret, whose slots are sqrt(2 N / 3) in the mean.
-        self.rounding = sqrt(degree * (1 + 2 * degree / 3) / 12) / scale
+        super().__init__(evaluator, layout, sqrt(degree * (1 + 2 * degree / 3) / 12) / scale)
+        self.work = Work()
+        self.points = points
+        self._whole, self._real = whole, real
         self.fresh = fresh_error(params, scale)
-        self.least = 1.5 * hypot(*(1 << i for i in range(DIGIT_BITS))) * cleaned_rounding(self.rounding)
-        """The error that refreshed digits can be brought to; no operation asks for less."""
         self._torus, self._relative = deviations(whole)
         self._radial = 2 * pi * self._torus
         self.most_read = max(LEAST_READ, _LARGEST_READING_ERROR / (BASE**2 * self._relative))
@@ -159,9 +150,8 @@ class Engine:
         Raises:
             NoiseError: if their error is above `margins.MOST_LEFT`, so that they can not be read.
         """
-        found = self.tables(x, lookup(BASE, *bits(DIGIT_BITS)), clean=True)
-        found = self.cleaned_below(found, min(error, OPERAND_ERROR), DIGIT_BITS)
-        return replace(self.number(found), largest=BASE - 1)
+        found = self.tables(x, lookup(BASE, *bits(DIGIT_BITS)), clean=False)
+        return self.cleaned_numbers(found, min(error, OPERAND_ERROR))[0]
 
     def renewed(self, x: Bounded) -> Bounded:
         """The same digits as every renewed array has them: at one level, that after two cleanings, and with
@@ -203,43 +193,25 @@ class Engine:
         Raises:
             NoiseError: if that has a probability above 2^-128.
         """
-        self._require(0.5 / z.error, "a digit")
+        require_readable(0.5 / z.error, "a digit")
         count = z.value.shape[0] * self.layout.slots
         return replace(z, risk=z.risk | Risk.of(misread_log2(0.5 / z.error, count)))
-
-    @staticmethod
-    def _require(deviations: float, what: str) -> None:
-        if deviations < LEAST_DEVIATIONS:
-            raise _core.NoiseError(
-                f"integers: {what} is only {deviations:.1f} deviations of its error from being misread, and "
-                f"{LEAST_DEVIATIONS} are needed for 2^-128; use parameters of less error"
-            )
 
     def most_error(self, circuit: Lookup) -> float:
         """The largest error of whole numbers whose tables can be cleaned well."""
         most = circuit.most_error(BIT_ERROR / 2, self._radial, self.rounding)
         return sqrt(max(most**2 - (circuit.period * self._torus) ** 2, 0.0))
 
-    def tables(
-        self, x: Bounded, circuit: Lookup, *, clean: bool, masks: dict[int, NDArray[np.float64]] | None = None
-    ) -> list[Bounded]:
+    def tables(self, x: Bounded, circuit: Lookup, *, clean: bool) -> list[Bounded]:
         """Tables of whole numbers, with values 0 and 1: `read` of their exponentials."""
-        return self.read(self.exponential(x, circuit.period), circuit, clean=clean, masks=masks)
+        return self.read(self.exponential(x, circuit.period), circuit, clean=clean)
 
-    def read(
-        self,
-        z: Exponential,
-        circuit: Lookup,
-        *,
-        clean: bool,
-        masks: dict[int, NDArray[np.float64]] | None = None,
-    ) -> list[Bounded]:
+    def read(self, z: Exponential, circuit: Lookup, *, clean: bool) -> list[Bounded]:
         """Tables of whole numbers, with values 0 and 1.
 
         Args:
             clean: whether x -> 3 x^2 - 2 x^3 makes the values' errors quadratic (J. H. Cheon, D. Kim, D. Kim,
                 2019/1234), for two levels.
-            masks: slot vectors of 0 and 1 that some tables are multiplied by: in a cleaning at no level.
 
         Raises:
             NoiseError: if a value could be misread with a probability above 2^-128.
@@ -249,88 +221,9 @@ class Engine:
         self.work.tables += len(circuit.rows)
         errors = circuit.errors(z.error, z.radial, self.rounding)
         found = [table(y[i], error, z.risk, circuit.rows[i]) for i, error in enumerate(errors)]
-        if clean:
-            return self.cleaned(found, masks)
-        for i, mask in (masks or {}).items():
-            found[i] = self.masked(found[i], mask)
-        return found
-
-    def cleaned(
-        self, values: Sequence[Bounded], masks: dict[int, NDArray[np.float64]] | None = None
-    ) -> list[Bounded]:
-        """Values 0 and 1 of one refresh with quadratic errors, two levels lower: `read`."""
-        masks = masks or {}
-        errors = [each.error for each in values]
-        self._require(LARGEST_CLEANED / max(errors), "a bit")
-        y = stack([each.value for each in values])
-        count = y.size * self.layout.slots
-        risk = reduce(or_, (each.risk for each in values)) | Risk.of(
-            misread_log2(LARGEST_CLEANED / max(errors), count)
-        )
-        # With y = x - 1/2 it is 1/2 + y (3/2 - 2 y^2), whose roundings are not multiplied by 3; masked
-        # m / 2 + m y (3/2 - 2 y^2), whose product with m stands beside the square.
-        y -= 0.5
-        factor = y * y
-        factor *= -2
-        factor += 1.5
-        plain = [i for i in range(len(errors)) if i not in masks]
-        cubics = {}
-        if plain:
-            products = _rows(factor, plain) * _rows(y, plain)
-            products += 0.5
-            cubics = {i: products[k] for k, i in enumerate(plain)}
-        for i, mask in masks.items():
-            cubics[i] = factor[i] * (y[i] * mask) + mask / 2
-        rounding = cleaned_rounding(self.rounding)
-        return [
-            Bounded(
-                cubics[i], 1, cleaned_error(each.error, self.rounding), risk, each.noise.redrawn(rounding)
-            )
-            for i, each in enumerate(values)
-        ]
-
-    def cleaned_often(
-        self, values: list[Bounded], often: int, masks: dict[int, NDArray[np.float64]] | None = None
-    ) -> list[Bounded]:
-        """Values 0 and 1 cleaned this often, and multiplied by masks: for nothing, if they are cleaned."""
-        for _ in range(often):
-            values, masks = self.cleaned(values, masks), None
-        return [self.masked(x, masks[i]) if masks and i in masks else x for i, x in enumerate(values)]
-
-    def cleaned_below(self, values: list[Bounded], error: float, group: int = 1) -> list[Bounded]:
-        """Cleaned values 0 and 1, cleaned again until no number of `group` of them has a larger error. An
-        error from `least` on is reached after three more at most."""
-        while max(self._number_error(values[i : i + group]) for i in range(0, len(values), group)) > max(
-            error, self.least
-        ):
-            values = self.cleaned(values)
-        return values
-
-    def number(self, digits: Sequence[Bounded]) -> Bounded:
-        """Bits, the lowest first, as a number."""
-        total = digits[0]
-        for i, bit in enumerate(digits[1:], 1):
-            total = total + bit * (1 << i)
-        return replace(total, error=self._number_error(digits))
-
-    @staticmethod
-    def _number_error(digits: Sequence[Bounded]) -> float:
-        """The deviation of a number."""
-        noise = reduce(Noise.plus, (bit.noise.times(1 << i) for i, bit in enumerate(digits)))
-        return number_error([bit.rest for bit in digits]) + noise.deviation
+        return self.cleaned(found) if clean else found
 
     # --- Slots. ---
-
-    def masked(self, x: Bounded, mask: NDArray[np.float64]) -> Bounded:
-        """Times a slot vector, a level lower."""
-        largest = float(np.abs(mask).max())
-        return replace(
-            x,
-            value=x.value * mask,
-            largest=x.largest * largest,
-            error=hypot(x.error * largest, self.rounding),
-            noise=x.noise.times(largest),
-        )
 
     def times(self, x: Bounded, factor: float) -> Bounded:
         """Times a number, a level lower unless it is a whole one."""
@@ -388,12 +281,3 @@ def table(value: Ciphertext, error: float, risk: Risk, row: NDArray[np.float64])
     return Bounded(
         value, 1, error, risk, Noise.of((hash((root, entries)) for root in risk.roots), value.shape[0])
     )
-
-
-def _rows(y: Ciphertext, chosen: list[int]) -> Ciphertext:
-    """Some tables of all."""
-    if len(chosen) == y.shape[0]:
-        return y
-    if chosen == list(range(len(chosen))):
-        return y[: len(chosen)]
-    return stack([y[i] for i in chosen])

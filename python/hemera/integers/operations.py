@@ -144,9 +144,7 @@ def bitwise(engine: Engine, a: Bounded, b: Bounded, of: Bitwise) -> Bounded:
     """An operation on bits, of(0, 0) = 0, digit by digit."""
     circuit = lookup(BASE * BASE, *bits(DIGIT_BITS, lambda x: of(x % BASE, x // BASE)))
     a, b = engine.to_add(a, b, engine.most_error(circuit) / (BASE + 1))
-    found = engine.tables(a + b * BASE, circuit, clean=True)
-    found = engine.cleaned_below(found, MOST_DIGIT_ERROR, DIGIT_BITS)
-    return replace(engine.number(found), largest=_TOP)
+    return engine.cleaned_numbers(engine.tables(a + b * BASE, circuit, clean=False), MOST_DIGIT_ERROR)[0]
 
 
 def look_up(engine: Engine, index: Bounded, entries: NDArray[np.uint64], digits: int) -> Bounded:
@@ -156,7 +154,7 @@ def look_up(engine: Engine, index: Bounded, entries: NDArray[np.uint64], digits:
     together = min(vectors, engine.layout.digits)
     circuit = _circuit(entries, DIGIT_BITS * digits)
     x = _index(engine, index, circuit, 0 if together == 1 else 1)
-    numbers = _looked_up(engine, _interleaved(engine, x, together), circuit, digits)
+    numbers = _looked_up(engine, _interleaved(engine, x, together), circuit)
     rows = []
     for place in range(together):
         row = None
@@ -232,10 +230,9 @@ def _side_by_side(engine: Engine, terms: Sequence[Bounded]) -> Bounded:
 
 
 @in_parts
-def _looked_up(engine: Engine, index: Bounded, circuit: Lookup, digits: int) -> list[Bounded]:
+def _looked_up(engine: Engine, index: Bounded, circuit: Lookup) -> list[Bounded]:
     """The digits of a table's entries."""
-    found = engine.cleaned_below(engine.tables(index, circuit, clean=True), MOST_DIGIT_ERROR, DIGIT_BITS)
-    return [engine.number(found[DIGIT_BITS * i : DIGIT_BITS * (i + 1)]) for i in range(digits)]
+    return engine.cleaned_numbers(engine.tables(index, circuit, clean=False), MOST_DIGIT_ERROR)
 
 
 def _interleaved(engine: Engine, x: Bounded, together: int) -> Bounded:

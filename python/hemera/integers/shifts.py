@@ -95,10 +95,10 @@ def _within_digits(engine: Engine, index: Bounded, digits: int, *, left: bool, s
     circuit = lookup(period, *bits(DIGIT_BITS, own), *bits(DIGIT_BITS - 1, lambda s: other(s) >> lowest))
     goes = engine.layout.by_digit(mask)
     masks = {DIGIT_BITS + i: goes for i in range(DIGIT_BITS - 1)}
-    found = engine.tables(index, circuit, clean=True, masks=masks)
-    found = engine.cleaned_below(found, MOST_DIGIT_ERROR, DIGIT_BITS)
-    moved = engine.moved(engine.number(found[DIGIT_BITS:]) * (1 << lowest), 1 if left else -1)
-    return replace(engine.number(found[:DIGIT_BITS]) + moved, largest=_TOP)
+    found = engine.tables(index, circuit, clean=False)
+    own_digit, others = engine.cleaned_numbers(found, MOST_DIGIT_ERROR, masks=masks)
+    moved = engine.moved(others * (1 << lowest), 1 if left else -1)
+    return replace(own_digit + moved, largest=_TOP)
 
 
 def _moved(

@@ -15,9 +15,6 @@ from hemera.program.operations.places import encoding_of, rounding_of
 from hemera.program.program import Program
 from hemera.program.values import Array
 
-_OF_DOUBLES = 2.0**-52
-"""The part of a value by which the plain numbers of programs are rounded, and clear runs."""
-
 
 class ExpectedNoise:
     """Draws of the noise that encrypted runs of a CKKS program are expected to have, for values in the
@@ -93,7 +90,6 @@ class ExpectedNoise:
                 deviation = operation.noise(place, *operands)
         if np.ndim(deviation) == 0 and deviation == 0:
             return x
-        deviation = np.hypot(deviation, _OF_DOUBLES * np.abs(x))
         # Half of the variance is in the imaginary part, which real values do not keep.
         part = deviation / math.sqrt(2)
         noisy: Array = x + part * self._random.standard_normal(x.shape)

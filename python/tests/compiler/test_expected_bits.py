@@ -20,7 +20,6 @@ from hemera.compiler.passes import traced
 from hemera.compiler.result_errors import Recording, roughly_noisy
 from hemera.program import operations as op
 from hemera.program.expected_noise import ExpectedNoise
-from hemera.program.operations.rounding import factor_scale, rounding_errors
 from hemera.program.program import Program
 from hemera.program.tracing import dot
 from hemera.program.values import Form
@@ -263,44 +262,3 @@ def test_each_result_is_drawn_often() -> None:
     found = expected_bits(lambda x: {"all": x, "one": x.mean()}, noisy, [x])
     assert len(calls) == 16
     assert found == pytest.approx(0.5)
-
-
-CANCELLED = np.random.default_rng(1).normal(size=64)
-CANCELLED -= CANCELLED.mean()
-
-
-@pytest.mark.parametrize(
-    "program",
-    [
-        lambda x: x @ CANCELLED,
-        lambda x: (x[1:] - x[:-1]) * 0.1,
-        lambda x: x.var(),
-        lambda x: x * 0.1 - x.mean() * 0.1,
-    ],
-)
-def test_weights_that_cancel(program: Any) -> None:
-    """On values far from 0 their errors cancel, too: independent ones would leave 1.5 to 10 bits fewer."""
-    spec = hm.ArraySpec((64,), range=(9e5, 9.1e5))
-    plan = hm.compile(program, spec, scales=False, security=None)
-    run, rows = plan.local(threads=1), np.random.default_rng(2).uniform(*spec.range, (24, 64))
-    pairs = [(np.longdouble(program(row.astype(np.longdouble))), run(row)) for row in rows]
-    size = max(np.abs(wanted).max() for wanted, _ in pairs)
-    errors = [float(np.abs(found - wanted).max() / size) for wanted, found in pairs]
-    had = -math.log2(math.sqrt(np.mean(np.square(errors))))
-    assert abs(plan.expected_bits(rows) - had) < 1.25
-
-
-@pytest.mark.parametrize("slots", [2, 8, 1024])
-@pytest.mark.parametrize("kind", [np.float64, np.complex128])
-def test_errors_of_encoded_arrays(slots: int, kind: Any) -> None:
-    """As the encoder of the core makes them, at scales that are no powers of two."""
-    params = hm.ckks.Parameters.for_circuit(3, scale_bits=30, slots=slots, range_bits=10, security=None)
-    ctx = hm.Context(params)
-    values = np.random.default_rng(slots).normal(size=(2, slots)).astype(kind)
-    values[1] -= values[1].mean()
-    for level in (1, 3):
-        scale = factor_scale(params, level)
-        for row, error in zip(values, rounding_errors(values, scale), strict=True):
-            found = ctx.decode(ctx.encode(row, level=level, scale=scale)) - row
-            np.testing.assert_allclose(error, found, rtol=0, atol=2.0**-44)
-            assert np.abs(error).max() > 2.0**-36

@@ -53,9 +53,7 @@ def test_equality_of_two_arrays_with_cents() -> None:
     assert_gives(lambda x: (x[0] == x[1]) * 1, spec, rows, judge=lambda x: np.abs(x[0] - x[1]) < 0.005)
 
 
-@pytest.mark.parametrize(
-    ("middle", "bits"), [(1e3, 16), (1e6, 4), (1e6, 12), (1e6, 13), (1e6, 16), (1e7, 16)]
-)
+@pytest.mark.parametrize(("middle", "bits"), [(1e3, 16), (1e6, 4), (1e6, 12), (1e6, 13), (1e6, 16)])
 def test_sums_that_cancel_have_the_bits_or_are_refused(middle: float, bits: int) -> None:
     """Rounded weights of the two summands, of 10^12, leave a part of 2^-40 of these. The last case had 3."""
     spec = hm.ArraySpec((64,), range=(middle, middle + 10), step=1)
@@ -66,10 +64,8 @@ def test_sums_that_cancel_have_the_bits_or_are_refused(middle: float, bits: int)
     def spread(x: Any) -> Any:
         return (x * x).mean() - x.mean() ** 2
 
-    if bits == 16 and middle >= 1e6:  # doubles have 16 and 10 bits of it, which told ones are below
-        with pytest.raises(
-            PrecisionError, match=r"would have (1[23]|[67])\..* of the 16 bits that were asked for"
-        ):
+    if bits == 16 and middle == 1e6:
+        with pytest.raises(PrecisionError, match=r"would have 12.* of the 16 bits that were asked for"):
             hm.compile(spread, spec, precision_bits=bits, security=None)
         return
     plan = hm.compile(spread, spec, precision_bits=bits, security=None)
@@ -240,7 +236,7 @@ def test_small_results_of_large_summands_are_refused_unless_they_are_rounding() 
     exact = [Fraction(x) for x in row]
     judge = float(sum(x * x for x in exact) / 64 - (sum(exact) / 64) ** 2)
     assert abs((row * row).mean() - row.mean() ** 2 - judge) < 0.02 * judge
-    with pytest.raises(PrecisionError, match=r"would have (none|0\.\d) of the 16 bits"):
+    with pytest.raises(PrecisionError, match=r"would have none of the 16 bits"):
         hm.compile(lambda x: (x * x).mean() - x.mean() ** 2, spec)
     assert_gives(lambda x: x.var(), spec, [row], judge=lambda _: judge)
 

@@ -87,17 +87,17 @@ def test_errors_grow_as_is_told() -> None:
 @pytest.mark.parametrize(
     ("operation", "most", "told"),
     [
-        (add, MOST_DIGIT_ERROR / 2, 112),
-        (lambda e, a, b, digits: less(e, a, b, digits, signed=False), MOST_BIT_ERROR / 2, 112),
-        (multiply, MOST_LEFT / 2, 286),
+        (add, MOST_DIGIT_ERROR / 2, 96),
+        (lambda e, a, b, digits: less(e, a, b, digits, signed=False), MOST_BIT_ERROR / 2, 102),
+        (multiply, MOST_LEFT / 2, 254),
     ],
     ids=["+", "<", "*"],
 )
 def test_operations_of_64_bits_switch_keys_as_often_as_is_told(
     operation: Operation, most: float, told: int
 ) -> None:
-    """docs/decisions/carries.md: counted for fresh ciphertexts at n16-exact. The next operation takes the
-    result as it is; that of a product is refreshed."""
+    """docs/decisions/nested-exponentials.md: counted for fresh ciphertexts at n16-exact. The next operation
+    takes the result as it is; that of a product is refreshed."""
     counted = counted_at_the_secure_preset(16, 2, lambda engine, a, b: operation(engine, a, b, 16), most)
     assert counted.operations["mod_ups"] == told
 

@@ -187,7 +187,7 @@ def test_a_report_says_what_operations_take() -> None:
     ints = context(64)
     text = ints.report()
     assert "32 values in a ciphertext" in text
-    assert re.search(r"^keys of 66 MB, \d+ MB while they are made$", text, re.MULTILINE)
+    assert re.search(r"^keys of 62 MB, \d+ MB while they are made$", text, re.MULTILINE)
     assert "a * b: 2 refreshes, fails with a probability of 2^-137.7" in text
     a = np.arange(5, dtype=np.uint64)
     for f, refreshes in ((operator.add, 1), (operator.lt, 1), (operator.eq, 1), (operator.mul, 2)):

@@ -10,8 +10,9 @@ import pytest
 
 import hemera as hm
 from hemera.integers.bounded import Bounded
-from hemera.integers.engine import LEAST_DEVIATIONS, Engine, misread_log2
+from hemera.integers.engine import Engine
 from hemera.integers.lookup import Lookup, bits, lookup
+from hemera.integers.margins import LEAST_DEVIATIONS, misread_log2
 
 from ..refusals import raises
 from .setting import context, encrypted

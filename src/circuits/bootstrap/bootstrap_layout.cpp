@@ -167,12 +167,12 @@ EvalModSeries checked_series(const SineShape& sine, double ratio, std::size_t ri
           "there are nested products for integers below 16, degree 15 and 3 doublings alone; "
           "leave sine_range, sine_degree and doublings out, or nested_sine");
     }
-    if (ratio < least_near_ratio) {
+    if (!sine.exponential && ratio < least_near_ratio) {
       throw ParameterError(what +
                            "nested products are a sine near the integers alone; leave nested_sine out, or "
                            "use a ratio_bits of 3 or more");
     }
-    return checked_nested_series();
+    return checked_nested_series(sine.exponential);
   }
   EvalModRequest request{.range = sine.range,
                          .degree = sine.degree,

@@ -30,17 +30,19 @@ constexpr std::size_t least_blocks = 4, most_blocks = 1024;
 // Bits of the primes of the key to a secret in blocks: both are below 2^50.
 constexpr double largest_prime_bits = 50;
 
-// The log2 error from which on that of nested products does not count.
-constexpr double least_nested_error = -39;
+// The log2 error from which on that of nested products does not count: of sines and of exponentials.
+constexpr double least_nested_error = -39, least_nested_exponential_error = -31;
 
 SineShape sine_of(const BootstrapSettings& settings) {
   const SineShape usual;
   const std::size_t weight = settings.ephemeral_weight * settings.secret.terms;
-  const bool fits = settings.order == BootstrapOrder::slots_first && !settings.arcsine &&
-                    !settings.exponential && settings.sine_range == usual.range && weight == usual.weight &&
-                    settings.sine_degree == usual.degree && settings.doublings == usual.doublings &&
-                    settings.eval_mod_error >= least_nested_error &&
-                    settings.ratio_bits >= std::log2(least_near_ratio);
+  const bool is_near =
+      settings.eval_mod_error >= least_nested_error && settings.ratio_bits >= std::log2(least_near_ratio);
+  const bool fits =
+      settings.order == BootstrapOrder::slots_first && !settings.arcsine &&
+      settings.sine_range == usual.range && weight == usual.weight && settings.sine_degree == usual.degree &&
+      settings.doublings == usual.doublings &&
+      (settings.exponential ? settings.eval_mod_error >= least_nested_exponential_error : is_near);
   return {.range = settings.sine_range,
           .degree = settings.sine_degree,
           .doublings = settings.doublings,
@@ -251,11 +253,10 @@ rlwe::Parameters parameters_for_bootstrapping(const BootstrapSettings& settings)
         "an exponential in EvalMod's place is one of slots and has no arcsine; leave arcsine out, and let "
         "the order be slots-first");
   }
-  if (settings.nested_sine.value_or(false) && (settings.arcsine || settings.exponential)) {
+  if (settings.nested_sine.value_or(false) && settings.arcsine) {
     throw ParameterError(
-        "nested products are a sine without an arcsine, and no exponential; leave nested_sine out, or "
-        "arcsine "
-        "and exponential");
+        "nested products are a sine without an arcsine, or an exponential; leave nested_sine out, or "
+        "arcsine");
   }
   if (settings.blocks != 0) check_blocks(settings);
   const EvalModLevels eval_mod = settings.blocks != 0 ? block_levels(settings) : eval_mod_levels(settings);

@@ -154,7 +154,8 @@ FunctionPlan plan_of(const rlwe::Parameters& parameters, const BootstrapLayout& 
 Function sine_function(const SineCircuit& circuit) {
   Function function(std::vector{Interval{-1, 1}});
   if (circuit.exponential) {
-    Value z = SineSeries(function, 0, circuit.series, circuit.fraction_bits, true).sum();
+    Value z = circuit.nested ? add_nested_exponential(function, 0)
+                             : SineSeries(function, 0, circuit.series, circuit.fraction_bits, true).sum();
     for (std::size_t i = 0; i < circuit.doublings; ++i) z = function.add({.products = {{z, z}}});
     function.set_outputs({z});
     return function;

@@ -1,6 +1,7 @@
 #include "circuits/bootstrap/sine_steps.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 
@@ -27,6 +28,11 @@ std::size_t sine_parts_step(std::size_t log_size) { return log_size / 2 + 1; }
 std::vector<double> sine_step_gains(const SineShape& shape, int constant_bits) {
   const std::size_t log_size = series_log_size(shape.degree);
   std::vector<double> gains(sine_step_count(shape), 0);
+  if (shape.nested && shape.exponential) {
+    std::fill(gains.begin(), gains.end(), 1);
+    gains[nested_outer_step] -= std::log2(nested_exponential.outer);
+    return gains;
+  }
   if (shape.nested) {
     gains[nested_inner_step] = -std::log2(nested_series.inner);
     gains[nested_outer_step] = -std::log2(nested_series.outer);
@@ -43,10 +49,12 @@ std::vector<double> sine_step_gains(const SineShape& shape, int constant_bits) {
 
 std::optional<SineLevels> find_sine(std::span<const double> gains) {
   const std::size_t levels = gains.size() + 1;
-  enum class Kind { sine, arcsine, exponential, nested };
-  for (const Kind kind : {Kind::sine, Kind::arcsine, Kind::exponential, Kind::nested}) {
-    const bool arcsine = kind == Kind::arcsine, exponential = kind == Kind::exponential;
-    const bool nested = kind == Kind::nested;
+  struct Kind {
+    bool arcsine = false, exponential = false, nested = false;
+  };
+  constexpr std::array kinds{Kind{}, Kind{.arcsine = true}, Kind{.exponential = true}, Kind{.nested = true},
+                             Kind{.exponential = true, .nested = true}};
+  for (const auto& [arcsine, exponential, nested] : kinds) {
     const std::size_t corrections = arcsine ? arcsine_steps : 0;
     // The last step of a series alone is not known.
     for (std::size_t log_size = 2; corrections + 1 + log_size <= levels; ++log_size) {

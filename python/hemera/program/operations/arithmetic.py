@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, cast
 
@@ -13,7 +13,6 @@ from hemera.errors import MismatchError
 from hemera.objects.ciphertext import Ciphertext
 from hemera.program.operations.base import Encoded, Operation, Product, Running, SlotBySlot, in_parts
 from hemera.program.operations.places import Bounded, Bounds, Place
-from hemera.program.operations.rounding import MOST_ROUNDED, factor_scale, rounding_errors
 from hemera.program.values import Array, Form, SchemeName, constant, form_with_array, integer, real
 
 
@@ -186,10 +185,9 @@ class MultiplyNumber(_Number):
         return MultiplyNumber(self.number / 2) if self.depth else None
 
     def noise(self, at: Place, *xs: Array) -> Any:
-        return self.depth * at.rounding
-
-    def rounded_result(self, at: Place, x: Array, *xs: Array) -> Array:
-        return _with_rounding(at, x, xs, [self.plain]) if self.depth else x
+        # The number is rounded too: by the same part of each slot.
+        off = math.sqrt(2 / 12) / at.params._native.scale
+        return self.depth * np.hypot(at.rounding, off * np.abs(xs[0]))
 
 
 def _filled(array: Array, slots: int) -> Array:
@@ -204,16 +202,6 @@ def _spread(array: Array, samples: int, whole: bool) -> Array:
     if array.shape[-1] == 1:  # of all slots
         return array
     return np.repeat(array[..., : array.shape[-1] // samples] if whole else array, samples, axis=-1)
-
-
-def _with_rounding(at: Place, x: Array, xs: Sequence[Array], arrays: Sequence[Array]) -> Array:
-    """A sum of products of values and arrays, with the rounding of the arrays as they are encoded."""
-    slots = at.form.slots
-    if slots > MOST_ROUNDED and len(arrays[0]) > 1:
-        return x
-    scale = factor_scale(at.params, at.level)
-    errors = [rounding_errors(_filled(each, slots), scale) for each in arrays]
-    return cast(Array, x + sum(each * own for each, own in zip(xs, errors, strict=True)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,12 +253,7 @@ class MultiplyArray(_Values):
         return MultiplyArray(self.values / 2)
 
     def noise(self, at: Place, *xs: Array) -> Any:
-        if at.form.slots <= MOST_ROUNDED:
-            return at.rounding
         return np.hypot(at.rounding, at.encoding(self.values) * np.abs(xs[0]))
-
-    def rounded_result(self, at: Place, x: Array, *xs: Array) -> Array:
-        return _with_rounding(at, x, xs, [self.values])
 
 
 @dataclass(frozen=True, eq=False)
@@ -294,12 +277,7 @@ class DotArrays(Product):
     def with_samples(self, samples: int, whole: bool) -> Operation:
         return replace(self, values=tuple(_spread(each, samples, whole) for each in self.values))
 
-    def rounded_result(self, at: Place, x: Array, *xs: Array) -> Array:
-        return _with_rounding(at, x, xs, self.values)
-
     def noise(self, at: Place, *xs: Array) -> Any:
-        if at.form.slots <= MOST_ROUNDED:
-            return at.rounding
         squares = sum(np.abs(each) ** 2 for each in xs)
         return np.sqrt(at.rounding**2 + at.encoding(*self.values) ** 2 * squares)
 

@@ -20,7 +20,6 @@ from hemera.objects.ciphertext import Ciphertext
 from hemera.parameters import Parameters
 from hemera.program.operations.base import LATER, Encoded, OfMatrix, Operation, Running
 from hemera.program.operations.places import Bounded, Bounds, Place
-from hemera.program.operations.rounding import MOST_ROUNDED, factor_scale, rounding_errors
 from hemera.program.operations.slots import rows_of
 from hemera.program.values import MAX_SLOTS, Array, Form, SchemeName, constant, integer
 
@@ -117,25 +116,6 @@ class Map(_ByDiagonals, OfMatrix):
             own_keys=self.own_keys,
             fewest_keys=self.fewest_keys,
         )
-
-    @property
-    def _is_small(self) -> bool:
-        """Whether the errors of its encoded diagonals are computed one by one: where they cancel, a model of
-        independent ones is some bits above them."""
-        return self.places.size * self.samples <= MOST_ROUNDED
-
-    def noise(self, at: Place, *xs: Array) -> Any:
-        if not self._is_small:
-            return super().noise(at, *xs)
-        own: float = self.transform(at).expected_error(0.0)[0]
-        return math.sqrt(max(0.0, own**2 - len(self.numbers) * at.complex_encoding**2))
-
-    def rounded_result(self, at: Place, x: Array, *xs: Array) -> Array:
-        if not self._is_small:
-            return x
-        errors = rounding_errors(self.diagonals, factor_scale(at.params, at.level))
-        found: Array = x + by_diagonals(self.numbers, errors, xs[0])
-        return found
 
     def transform(self, place: Place) -> _core.LinearTransform:
         params, slots, level = place.params, place.form.slots, place.level
