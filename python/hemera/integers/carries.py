@@ -74,7 +74,8 @@ def normalized(engine: Engine, s: Bounded, digits: int) -> tuple[Bounded, Carrie
     below = engine.level(Bounded(z.value, 1, 0.0)) - alone.depth - digits.bit_length()
 
     def stays(carries_often: int) -> bool:
-        return engine.level(s) >= below - 2 * carries_often
+        # A mask takes a level, but for nothing in a cleaning.
+        return engine.level(s) >= below - (2 * carries_often or 1)
 
     def error(often: int, carries_often: int) -> float:
         *number, g, p = (in_bits if often else whole).errors(z.error, z.radial, engine.rounding)

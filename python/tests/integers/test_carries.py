@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import hemera as hm
 from hemera.integers.bounded import Bounded
-from hemera.integers.carries import carries, cleanings, error_of_carries
+from hemera.integers.carries import carries, cleanings, error_of_carries, normalized
 from hemera.integers.engine import Engine
 from hemera.integers.lookup import lookup
 from hemera.integers.margins import MOST_BIT_ERROR, MOST_DIGIT_ERROR, MOST_LEFT
@@ -76,6 +77,64 @@ def test_the_cheapest_cleanings_that_leave_room_are_chosen() -> None:
     assert cleanings(error(left, none | {0: 1.0}), most=1) == (0, 1)
     assert cleanings(error(dict.fromkeys(range(3), 1.0), none), most=1) == (1, 1)
     assert all(max(way) <= 1 for way in asked[-8:])
+
+
+@pytest.mark.parametrize("digits", [2, 4, 16])
+def test_digits_stay_at_the_level_of_their_carries_and_are_read_below(digits: int) -> None:
+    ints, rng = context(4 * digits), np.random.default_rng(digits)
+    engine = ints._engine
+    sums = rng.integers(0, 31, (2, engine.layout.digits, engine.layout.values))
+    sums[:, :, :5] = 15
+    sums[:, 0, :5] = [[15, 16, 30, 14, 31]]  # a carry through all digits, none, one from 31
+    values = [
+        sum(int(s) << 4 * k for k, s in enumerate(column))
+        for column in sums.transpose(0, 2, 1).reshape(-1, digits)
+    ]
+    expected = np.array([[v >> 4 * k & 15 for k in range(digits)] for v in values])
+    fresh = engine.evaluator.encrypt(sums.reshape(2, -1).astype(float))
+    s = Bounded(fresh, 31, engine.fresh)
+
+    def added(level: int) -> tuple[Bounded, int]:
+        before = engine.work.tables
+        found = normalized(engine, replace(s, value=fresh.at_level(level)), digits)[0]
+        slots = ints._ckks.decrypt(found.value, ints._secret, dtype=float)
+        by_value = slots.reshape(2, digits, -1).transpose(0, 2, 1).reshape(-1, digits)
+        np.testing.assert_array_equal(np.rint(by_value), expected)
+        assert np.abs(by_value - expected).std() < found.error < MOST_DIGIT_ERROR / 2
+        return found, engine.work.tables - before
+
+    high, tables = added(fresh.level)
+    assert tables == 2
+    level = engine.level(high)
+    # The lowest level at which they stay; below it the digits are a third table, and no level is lost.
+    kept, tables = added(level)
+    assert (engine.level(kept), tables) == (level, 2)
+    read, tables = added(level - 1)
+    assert (engine.level(read), tables) == (level, 3)
+
+
+@pytest.mark.parametrize("error", [2.0**-12, 2.0**-10])
+@pytest.mark.parametrize("masked", [False, True])
+def test_bits_become_numbers_by_products_that_are_relinearized_together(error: float, masked: bool) -> None:
+    ints, rng = context(8), np.random.default_rng(1)
+    engine = ints._engine
+    exact = rng.integers(0, 2, (8, 2, engine.layout.slots))
+    slots = exact + rng.normal(0, error, exact.shape)
+    bits = [Bounded(engine.evaluator.encrypt(each), 1, error) for each in slots]
+    mask = (np.arange(engine.layout.slots) % 3 > 0).astype(float)
+    masks = dict.fromkeys(range(4, 8), mask) if masked else None
+    low, high = engine.cleaned_numbers(bits, masks=masks)
+    cleaned = 3 * slots**2 - 2 * slots**3  # J. H. Cheon, D. Kim, D. Kim, 2019/1234
+    for number, part, times in ((low, cleaned[:4], 1.0), (high, cleaned[4:], mask if masked else 1.0)):
+        found = ints._ckks.decrypt(number.value, ints._secret, dtype=float)
+        wanted = np.tensordot(2.0 ** np.arange(4), part, 1) * times
+        np.testing.assert_allclose(found, wanted, atol=2**-15)
+        assert np.abs(found - np.rint(found)).std() < number.error
+        assert (number.largest, engine.level(number)) == (15, engine.level(bits[0]) - 2)
+    # With a bound on the error they are cleaned as often as it takes.
+    (again, _) = engine.cleaned_numbers(bits, MOST_DIGIT_ERROR, masks=masks)
+    assert again.error <= MOST_DIGIT_ERROR
+    assert (engine.level(again) == engine.level(low)) == (low.error <= MOST_DIGIT_ERROR)
 
 
 def test_errors_grow_as_is_told() -> None:
