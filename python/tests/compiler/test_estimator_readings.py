@@ -71,6 +71,8 @@ OF_CLASSES = sorted(
     name
     for name in KNOWN
     if name not in ("Pipeline", "MultiOutputClassifier", "BernoulliNB", "KNeighborsClassifier")
+    # scikit-learn's thresholds are of two classes, and the label -1 is none in its self-training.
+    and name not in ("FixedThresholdClassifier", "SelfTrainingClassifier")
     and not name.endswith("CV")
     and is_classifier(KINDS[name](**ARGUMENTS.get(name, {})))
 )

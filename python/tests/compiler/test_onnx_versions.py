@@ -236,7 +236,7 @@ REFUSED: dict[str, tuple[int, str, str, dict[str, Any], str]] = {
     "too many results": (13, "Cast", "x", {"to": TensorProto.FLOAT}, "2 results; it has 1 to 1"),
     "type of a cast": (19, "Cast", "x", {"to": TensorProto.FLOAT8E5M2}, "a cast to the type 19"),
     "auto_pad": (11, "MaxPool", "x", {"kernel_shape": [1], "auto_pad": "ALL"}, "auto_pad='ALL'"),
-    "mode": (19, "Pad", "x pads", {"mode": "wrap"}, "there are constant, reflect, edge"),
+    "mode": (19, "Pad", "x pads", {"mode": "mirror"}, "there are constant, reflect, edge, wrap"),
     "attribute of a function": (20, "Gelu", "x", {"alpha": 1.0}, "'alpha', which it has not in this version"),
     "operands of a function": (23, "Attention", "x s s", {}, "axis 2 is out of bounds"),
     "uneven": (13, "Split", "x", {"axis": 2}, "an axis of 3 is not split into 2 parts"),
