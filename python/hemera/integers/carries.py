@@ -73,20 +73,20 @@ def normalized(engine: Engine, s: Bounded, digits: int) -> tuple[Bounded, Carrie
     z = engine.exponential(s, 2 * BASE)
     below = engine.level(Bounded(z.value, 1, 0.0)) - alone.depth - digits.bit_length()
 
-    def stays(carries_often: int) -> bool:
+    def stays(often: int, carries_often: int) -> bool:
         # A mask takes a level, but for nothing in a cleaning.
-        return engine.level(s) >= below - (2 * carries_often or 1)
+        return not often and engine.level(s) >= below - (2 * carries_often or 1)
 
     def error(often: int, carries_often: int) -> float:
         *number, g, p = (in_bits if often else whole).errors(z.error, z.radial, engine.rounding)
         g, p = left_of([g, p], carries_often, engine.rounding)
-        if not often and stays(carries_often):
+        if stays(often, carries_often):
             return error_of_kept(s.error, g, p, digits, engine.rounding)
         own = number_error(left_of(number, often, engine.rounding))
         return error_of_carries(own, g, p, digits, engine.rounding)
 
     often, carries_often = cleanings(error)
-    is_kept = not often and stays(carries_often)
+    is_kept = stays(often, carries_often)
     circuit = alone if is_kept else in_bits if often else whole
     *low, g, p = engine.read(z, circuit, clean=False)
     g, p = engine.cleaned_often([g, p], carries_often, {1: higher})

@@ -101,11 +101,7 @@ class Cleaning:
             masks: slot vectors of 0 and 1 that some bits are multiplied by, for nothing.
         """
         groups = [range(i, min(i + group, len(bits))) for i in range(0, len(bits), group)]
-
-        def most(found: Sequence[Bounded]) -> float:
-            return max(self._number_error([found[i] for i in each]) for each in groups)
-
-        while most([self._cleaned(bit, bit.risk) for bit in bits]) > max(error, self.least):
+        while self._most([self._cleaned(bit, bit.risk) for bit in bits], group) > max(error, self.least):
             bits, masks = self.cleaned(bits, masks), None
         y, factor, found = self._halves(bits)
         masks = masks or {}
@@ -129,9 +125,7 @@ class Cleaning:
     def cleaned_below(self, values: list[Bounded], error: float, group: int = 1) -> list[Bounded]:
         """Cleaned values 0 and 1, cleaned again until no number of `group` of them has a larger error. An
         error from `least` on is reached after three more at most."""
-        while max(self._number_error(values[i : i + group]) for i in range(0, len(values), group)) > max(
-            error, self.least
-        ):
+        while self._most(values, group) > max(error, self.least):
             values = self.cleaned(values)
         return values
 
@@ -147,6 +141,10 @@ class Cleaning:
         for i, bit in enumerate(digits[1:], 1):
             total = total + bit * (1 << i)
         return replace(total, error=self._number_error(digits))
+
+    def _most(self, bits: Sequence[Bounded], group: int) -> float:
+        """The largest deviation of a number of `group` bits."""
+        return max(self._number_error(bits[i : i + group]) for i in range(0, len(bits), group))
 
     @staticmethod
     def _number_error(digits: Sequence[Bounded]) -> float:
