@@ -23,15 +23,8 @@ HEAVY = {
     *("logging", "multiprocessing", "socket", "sqlite3", "ssl", "subprocess", "unittest", "urllib.request"),
     *("fastapi", "httptools", "httpx", "prometheus_client", "pydantic", "rich", "starlette", "uvicorn"),
     *("cupy", "jax", "lightgbm", "matplotlib", "pandas", "pyarrow", "scipy", "sklearn", "tenseal", "torch"),
-    *(
-        "xgboost",
-        "hemera.cli",
-        "hemera.commands",
-        "hemera.compat",
-        "hemera.serving",
-        "hemera.trees",
-        "hemera_apps",
-    ),
+    *("hemera.cli", "hemera.commands", "hemera.compat", "hemera.serving", "hemera.trees", "hemera_apps"),
+    "xgboost",
 }
 SCRIPT = """
 import json, sys
@@ -39,6 +32,17 @@ import numpy.typing
 before = set(sys.modules)
 import hemera
 print(json.dumps(sorted(set(sys.modules) - before)))
+"""
+
+WITHOUT_SERVER = """
+import importlib, pkgutil, sys
+for name in ("fastapi", "httptools", "httpx", "prometheus_client", "pydantic", "starlette", "uvicorn"):
+    sys.modules[name] = None
+import hemera.commands
+names = [each.name for each in pkgutil.iter_modules(hemera.commands.__path__)]
+for name in names:
+    importlib.import_module(f"hemera.commands.{name}")
+print(*names)
 """
 
 
@@ -53,6 +57,11 @@ def test_heavy_modules_stay_away(added):
     assert "hemera._core" in added
     found = [name for name in added if any(name == heavy or name.startswith(heavy + ".") for heavy in HEAVY)]
     assert found == []
+
+
+def test_commands_start_without_the_packages_of_a_server():
+    done = subprocess.run([sys.executable, "-c", WITHOUT_SERVER], check=True, capture_output=True, text=True)
+    assert {"run", "serve", "plan"} <= set(done.stdout.split())
 
 
 def test_the_number_of_modules_does_not_creep(added):

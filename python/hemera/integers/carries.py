@@ -62,8 +62,7 @@ def _steps(digits: int) -> Iterator[tuple[int, int, int]]:
 
 def normalized(engine: Engine, s: Bounded, digits: int) -> tuple[Bounded, Carries]:
     """Digits from 0 to 30 (31 at the lowest) as digits from 0 to 15, modulo 16^digits; and the carry out
-    of each. Digits that no carry needs to read, as their level is that of the carries or a higher one, stay
-    as they are, less 16 times the carry out."""
+    of each. Digits at the carries' level or a higher one are not read: they stay, less 16 times that."""
     # 31 goes on as 15 does: at the lowest digit, where nothing comes in.
     made, taken = (lambda x: x >= BASE), (lambda x: x % BASE == BASE - 1)
     alone = lookup(2 * BASE, made, taken)
@@ -102,8 +101,7 @@ def _kept(engine: Engine, s: Bounded, out: Carries, digits: int) -> Bounded:
     """Digits less 16 times the carries out of them, plus those of the digits below."""
     one = 1 / out.factor
     into = engine.masked(out.value, engine.layout.by_digit([one] * (digits - 1)))
-    left = engine.times(out.value, -BASE * one)
-    return s + left + engine.moved(into, 1)
+    return s + engine.times(out.value, -BASE * one) + engine.moved(into, 1)
 
 
 def carried_in(engine: Engine, out: Carries, p: Bounded, digits: int) -> Bounded:

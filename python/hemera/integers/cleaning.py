@@ -93,9 +93,8 @@ class Cleaning:
         group: int = DIGIT_BITS,
         masks: dict[int, NDArray[np.float64]] | None = None,
     ) -> list[Bounded]:
-        """Numbers of `group` bits each, the lowest first: cleaned once, and again until no number has a
-        larger error. An error from `least` on is reached after three more at most. The last products of a
-        number's bits are relinearized together.
+        """Numbers of `group` bits each, the lowest first: cleaned once and again, as by `cleaned_below`. The
+        last products of a number's bits are relinearized together.
 
         Args:
             masks: slot vectors of 0 and 1 that some bits are multiplied by, for nothing.

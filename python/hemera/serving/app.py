@@ -29,7 +29,7 @@ from hemera.client.wire import KEYS_HEADER, MODEL_HEADER, NONCE_HEADER, OFFSET_H
 from hemera.errors import Error, FileError
 from hemera.serving.api import describe, operation_id
 from hemera.serving.logs import log
-from hemera.serving.reasons import refuse, refuse_http
+from hemera.serving.refusals import refuse, refuse_http
 from hemera.serving.routes import ROUTERS, evaluate
 from hemera.serving.routes.answering import bearer, client_of, make_state
 from hemera.serving.service import Service

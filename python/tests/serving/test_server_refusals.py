@@ -22,7 +22,7 @@ from hemera.package.local_model import LocalModel
 from hemera.serving import Package
 from hemera.serving.home import Home
 from hemera.serving.metrics import Metrics
-from hemera.serving.reasons import answer_to, refuse
+from hemera.serving.refusals import answer_to, refuse
 from hemera.serving.routes import ROUTERS
 from hemera.serving.uploads import Upload
 

@@ -19,7 +19,8 @@ from hemera.client.problems import Refused
 from hemera.client.wire import BodyReader, Memory
 from hemera.serving.admission import Budget, receive, require_size
 from hemera.serving.evaluation import Evaluation
-from hemera.serving.reasons import NO_TOKEN, NOT_ALLOWED, TIMEOUT, answer_to
+from hemera.serving.reasons import NO_TOKEN, NOT_ALLOWED, TIMEOUT
+from hemera.serving.refusals import answer_to
 from hemera.serving.served import Served
 from hemera.serving.service import Service
 from hemera.serving.session_cache import Answer

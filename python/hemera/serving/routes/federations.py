@@ -14,7 +14,8 @@ from fastapi.responses import StreamingResponse
 from hemera.client.wire import OCTETS, BodyReader
 from hemera.serving.admission import require_size
 from hemera.serving.api import problems
-from hemera.serving.reasons import EXISTS, answer_to
+from hemera.serving.reasons import EXISTS
+from hemera.serving.refusals import answer_to
 from hemera.serving.routes.answering import ClientName, state_of
 from hemera.serving.routes.served import take_body
 

@@ -21,7 +21,8 @@ from hemera.serving.admission import receive, require_size
 from hemera.serving.api import REQUEST_OF_FILES, REQUEST_OF_PART, problems, rates_of
 from hemera.serving.clients import plain_name
 from hemera.serving.logs import log
-from hemera.serving.reasons import DIGEST, NO_KEYS, OFFSET, TAKEN_OVER, UNFIT, answer_to
+from hemera.serving.reasons import DIGEST, NO_KEYS, OFFSET, TAKEN_OVER, UNFIT
+from hemera.serving.refusals import answer_to
 from hemera.serving.routes.answering import AppState, ClientName, counted, state_of
 from hemera.serving.served import Served
 from hemera.serving.uploads import Upload, UploadSink, library_of
