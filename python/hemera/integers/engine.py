@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from math import hypot, log2, pi, sqrt
+from math import hypot, log2, pi, prod, sqrt
 from operator import or_
 
 import numpy as np
@@ -15,7 +15,7 @@ from hemera.circuits import Bootstrap
 from hemera.integers.bounded import Bounded, Risk, finished_level, pair
 from hemera.integers.cleaning import Cleaning, require_readable
 from hemera.integers.layout import BASE, DIGIT_BITS, Layout
-from hemera.integers.lookup import Lookup, bits, lookup
+from hemera.integers.lookup import Lookup, bits, largest_error, lookup
 from hemera.integers.margins import (
     BIT_ERROR,
     MOST_BIT_ERROR,
@@ -62,6 +62,20 @@ class Exponential:
     """The deviation of its magnitude from 1."""
     risk: Risk
     """The risk that a number is another one."""
+
+    def raised(self, value: Ciphertext, exponent: int, rounding: float) -> Exponential:
+        """The power with an exponent that divides the period, whose ciphertext is given."""
+        error, radial = power_errors(self.error, self.radial, self.period, exponent, rounding)
+        return Exponential(value, self.period // exponent, error, radial, self.risk)
+
+
+def power_errors(
+    error: float, radial: float, period: int, exponent: int, rounding: float
+) -> tuple[float, float]:
+    """The deviations of numbers, and of magnitudes, in a power of their exponentials: what `exponent` - 1
+    products add at most."""
+    added = (exponent - 1) * rounding
+    return error + added * (period / exponent) / (2 * pi), radial * exponent + added
 
 
 class Engine(Cleaning):
@@ -113,11 +127,14 @@ class Engine(Cleaning):
         return first, first if b is a else self.ready(b, levels, error)
 
     def to_add(self, a: Bounded, b: Bounded, error: float = MOST_DIGIT_ERROR) -> tuple[Bounded, Bounded]:
-        """Two operands that are added up, with at most this error each. Two scales need a level."""
+        """Two operands that are added up, with at most this error each."""
         a, b = self.ready_both(a, b, 0, error)
-        if min(self.level(a), self.level(b)) > self.lowest or b is a or pair(a, b) is not None:
-            return a, b
-        return self.ready_both(a, b, 1, error)
+        return (a, b) if self.have_levels(a, b, 0) else self.ready_both(a, b, 1, error)
+
+    def have_levels(self, a: Bounded, b: Bounded, levels: int) -> bool:
+        """Whether the sum has as many levels above the lowest one. Two scales take one."""
+        left = min(self.level(a), self.level(b)) - self.lowest
+        return left > levels or (left == levels and (b is a or pair(a, b) is not None))
 
     def ready_bits(self, x: Bounded, levels: int = 1, error: float = MOST_BIT_ERROR) -> Bounded:
         """The same of booleans."""
@@ -165,13 +182,13 @@ class Engine(Cleaning):
     # --- Tables. ---
 
     def exponential(self, x: Bounded, period: int) -> Exponential:
-        """exp(2 pi i s / period) of numbers s.
+        """exp(2 pi i s / period) of numbers s. A period that does not divide 256 takes a level of theirs.
 
         Raises:
             NoiseError: if a number could be misread with a probability above 2^-128.
         """
-        factor = round(self._whole.ratio) // period
-        scaled = x * factor
+        factor = self._whole.ratio / period
+        scaled = self.times(x, factor)
         vectors = x.value.shape[0]
         if vectors == 1 or self._whole.real:
             z = self._real(scaled.value)
@@ -183,7 +200,7 @@ class Engine(Cleaning):
             z = self._whole(first + second * 1j).reshape(2 * half)[:vectors]
         self.work.refreshes += vectors
         torus = hypot(self._torus, self._relative * scaled.largest)
-        error = hypot(torus * period, x.error)
+        error = hypot(torus * period, scaled.error / factor)
         refreshed = Risk.of(self._whole.failure_log2 + log2((vectors + 1) // 2))
         return self.readable(Exponential(z, period, error, self._radial, x.risk.refreshed(refreshed)))
 
@@ -197,10 +214,21 @@ class Engine(Cleaning):
         count = z.value.shape[0] * self.layout.slots
         return replace(z, risk=z.risk | Risk.of(misread_log2(0.5 / z.error, count)))
 
-    def most_error(self, circuit: Lookup) -> float:
-        """The largest error of whole numbers whose tables can be cleaned well."""
-        most = circuit.most_error(BIT_ERROR / 2, self._radial, self.rounding)
-        return sqrt(max(most**2 - (circuit.period * self._torus) ** 2, 0.0))
+    def most_error(self, *circuits: Lookup) -> float:
+        """The largest error of whole numbers whose tables can be cleaned well. With several circuits: that of
+        a number modulo the product of their periods, of whose remainders the sum of all tables can."""
+        period = prod(circuit.period for circuit in circuits)
+        exponent = period // min(circuit.period for circuit in circuits)
+        added, radial = power_errors(0.0, self._radial, period, exponent, self.rounding)
+        most = max(largest_error(circuits, BIT_ERROR / 2, radial, self.rounding) - added, 0.0)
+        return sqrt(max(most**2 - (period * self._torus) ** 2, 0.0))
+
+    def power(self, z: Exponential, exponent: int) -> Exponential:
+        """A power of an exponential whose exponent is one of 2."""
+        value = z.value
+        for _ in range(exponent.bit_length() - 1):
+            value = value * value
+        return z.raised(value, exponent, self.rounding)
 
     def tables(self, x: Bounded, circuit: Lookup, *, clean: bool) -> list[Bounded]:
         """Tables of whole numbers, with values 0 and 1: `read` of their exponentials."""

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera.integers import columns
-from hemera.integers.bounded import Bounded, pair
+from hemera.integers.bounded import Bounded
 from hemera.integers.carries import carries, error_of_carry, normalized
 from hemera.integers.engine import LEAST_READ, Engine
 from hemera.integers.layout import BASE, DIGIT_BITS
@@ -21,12 +21,16 @@ from hemera.integers.margins import MOST_BIT_ERROR, MOST_DIGIT_ERROR
 from hemera.integers.noise import Noise
 from hemera.integers.parts import in_parts
 from hemera.integers.points import LEVELS
+from hemera.integers.remainders import Remainders
 from hemera.objects.batches import stack
 from hemera.objects.ciphertext import Ciphertext
 
 Bitwise = Callable[[int, int], int]
 
 _TOP = BASE - 1
+_BITS = Remainders(*bits(DIGIT_BITS))
+_SIGN = lookup(BASE, lambda x: x >= BASE // 2)
+_SIGNS = Remainders(lambda x: x >= BASE // 2)
 _MOST_BYTE = 20
 """How much larger than the least error of a digit that of a byte may be whose bits were just read."""
 _CHOOSING_ERROR = MOST_BIT_ERROR / 2
@@ -89,22 +93,19 @@ def less(engine: Engine, a: Bounded, b: Bounded, digits: int, signed: bool) -> B
 
 
 def signs(engine: Engine, numbers: list[Bounded]) -> list[Bounded]:
-    """Whether each digit is 8 or more, of all numbers in one refresh where that can be."""
-    circuit = lookup(BASE, lambda s: s >= BASE // 2)
-    joined: Bounded | None = numbers[0]
-    for x in numbers[1:]:
-        joined = None if joined is None else pair(joined, x)
-    if joined is None:
-        return [sign for x in numbers for sign in _bits(engine, x, circuit)]
-    (found,) = _bits(engine, joined, circuit)
-    vectors = numbers[0].value.shape[0]
-    return [found[slice(i * vectors, (i + 1) * vectors)] for i in range(len(numbers))]
+    """Whether each digit is 8 or more, of the first two numbers in one refresh where that can be."""
+    a, b, *rest = numbers
+    if not _SIGNS.takes(engine, a, b):
+        return [sign for x in numbers for sign in _bits(engine, x, _SIGN)]
+    (of_a,), (of_b,) = _SIGNS(engine, a, b)
+    found = engine.cleaned_below(engine.cleaned([of_a, of_b]), MOST_BIT_ERROR)
+    return found + [sign for x in rest for sign in _bits(engine, x, _SIGN)]
 
 
 @in_parts
 def negative(engine: Engine, a: Bounded, digits: int) -> Bounded:
     """Where a signed number is below 0."""
-    (found,) = _bits(engine, a, lookup(BASE, lambda x: x >= BASE // 2))
+    (found,) = _bits(engine, a, _SIGN)
     return engine.spread(found, digits - 1)
 
 
@@ -142,9 +143,27 @@ def select(engine: Engine, condition: Bounded, a: Bounded, b: Bounded) -> Bounde
 @in_parts
 def bitwise(engine: Engine, a: Bounded, b: Bounded, of: Bitwise) -> Bounded:
     """An operation on bits, of(0, 0) = 0, digit by digit."""
-    circuit = lookup(BASE * BASE, *bits(DIGIT_BITS, lambda x: of(x % BASE, x // BASE)))
-    a, b = engine.to_add(a, b, engine.most_error(circuit) / (BASE + 1))
-    return engine.cleaned_numbers(engine.tables(a + b * BASE, circuit, clean=False), MOST_DIGIT_ERROR)[0]
+    if _BITS.takes(engine, a, b):
+        found = [_combined(engine, x, y, of) for x, y in zip(*_BITS(engine, a, b), strict=True)]
+    else:
+        circuit = lookup(BASE * BASE, *bits(DIGIT_BITS, lambda x: of(x % BASE, x // BASE)))
+        a, b = engine.to_add(a, b, engine.most_error(circuit) / (BASE + 1))
+        found = engine.tables(a + b * BASE, circuit, clean=False)
+    return engine.cleaned_numbers(found, MOST_DIGIT_ERROR)[0]
+
+
+def _combined(engine: Engine, a: Bounded, b: Bounded, of: Bitwise) -> Bounded:
+    """of(a, b) of bits as they were read: x a + y b + z a b."""
+    x, y = of(1, 0), of(0, 1)
+    z = of(1, 1) - x - y
+    both = engine.product(a, b)
+    found = both * z
+    for bit, factor in ((a, x), (b, y)):
+        if factor:
+            found = found + bit * factor
+    error = max(abs(x), abs(x + z)) * a.error + max(abs(y), abs(y + z)) * b.error
+    error += abs(z) * (a.error * b.error + engine.rounding)
+    return Bounded(found.value, 1, error, found.risk)
 
 
 def look_up(engine: Engine, index: Bounded, entries: NDArray[np.uint64], digits: int) -> Bounded:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from math import log2, pi
+from math import pi
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hemera.circuits import Polynomial
 from hemera.integers.bounded import Bounded
-from hemera.integers.engine import Engine, Exponential, table
+from hemera.integers.engine import Engine, Exponential, power_errors, table
 from hemera.integers.layout import BASE
 from hemera.integers.lookup import Lookup
 
@@ -29,7 +29,6 @@ class Split:
 
     def __init__(self, period: int, low: Lookup, factor: complex = 1) -> None:
         self.period, self.low = period, low
-        self.doublings = round(log2(period // BASE))
         turn = np.fft.fft(np.exp(-2j * np.pi * np.arange(BASE) / period)) / BASE
         half = BASE // 2
         turn[half] /= 2
@@ -51,8 +50,7 @@ class Split:
 
     def lowest(self, z: Exponential, rounding: float) -> tuple[float, float]:
         """The deviations of l, and of |w|."""
-        added = (2**self.doublings - 1) * rounding
-        return z.error + added * BASE / (2 * pi), z.radial * 2**self.doublings + added
+        return power_errors(z.error, z.radial, self.period, self.period // BASE, rounding)
 
     def rest(self, z: Exponential, rounding: float) -> float:
         """The deviation of exp(2 pi i q / (t/16)), relative to it."""
@@ -75,10 +73,7 @@ class Split:
         Raises:
             NoiseError: if a number could be misread with a probability above 2^-128.
         """
-        w = z.value
-        for _ in range(self.doublings):
-            w = w * w
-        p = self.polynomial(w)
+        p = self.polynomial(engine.power(z, self.period // BASE).value)
         count = len(self.low.rows)
         conjugates = p[: count + 1].conjugate()
         turn = p[count + 1] + conjugates[count]

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import hemera as hm
-from hemera.integers.lookup import Lookup
+from hemera.integers.lookup import Lookup, largest_error
 from hemera.integers.margins import MOST_LEFT
 
 from ..refusals import raises
@@ -206,6 +206,6 @@ def test_the_largest_error_of_a_table(period: int) -> None:
         (1e-3, 1e-9, 3e-5),
     ):
         circuit = Lookup(rng.integers(0, 2, (3, period)))
-        most = circuit.most_error(largest, radial, rounding)
+        most = largest_error([circuit], largest, radial, rounding)
         assert max(circuit.errors(most, radial, rounding)) == pytest.approx(largest)
-    assert Lookup(np.zeros((1, 16))).most_error(1e-3, 1e-9, 1e-9) == math.inf
+    assert largest_error([Lookup(np.zeros((1, 16)))], 1e-3, 1e-9, 1e-9) == math.inf

@@ -56,7 +56,7 @@ def operands(dtype: str, vectors: int = VECTORS) -> tuple[np.ndarray, np.ndarray
         ("uint8", lambda a, b: a + b, None, 1),
         ("int8", lambda a, b: a * b, None, 1),
         ("uint8", lambda a, _: _squared(a), lambda a, _: a * a, 2),
-        ("int8", lambda a, b: a < b, None, 3),
+        ("int8", lambda a, b: a < b, None, 2),
         ("uint8", lambda a, b: a & b, None, 1),
         ("uint8", lambda a, _: a << 3, None, 1),
         ("int8", lambda a, _: a // -3, None, 0.5),

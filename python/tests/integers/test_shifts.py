@@ -156,7 +156,7 @@ def test_refreshes_are_as_many_as_the_page_says() -> None:
         (2, lambda: signed << by),
         (3, lambda: signed >> by),  # the signs with the amounts
         (1, lambda: hm.integers.overflowing_sub(x, x)),
-        (4, lambda: hm.integers.overflowing_add(signed, signed)),
+        (3, lambda: hm.integers.overflowing_add(signed, signed)),
         (1, lambda: ints.from_ckks(y, np.uint8, error=2.0**-10)),
         (2, lambda: ints.from_ckks(y, np.uint16, error=2.0**-10)),
         (0, lambda: x[3:].reshape(2, 3).T),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import operator
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -11,8 +13,11 @@ import pytest
 import hemera as hm
 from hemera.integers.bounded import Bounded
 from hemera.integers.engine import Engine
+from hemera.integers.layout import BASE
 from hemera.integers.lookup import Lookup, bits, lookup
-from hemera.integers.margins import LEAST_DEVIATIONS, misread_log2
+from hemera.integers.margins import LEAST_DEVIATIONS, MOST_DIGIT_ERROR, misread_log2
+from hemera.integers.operations import bitwise
+from hemera.integers.remainders import Remainders
 
 from ..refusals import raises
 from .setting import context, encrypted
@@ -182,3 +187,29 @@ def test_errors_of_products(ints: hm.integers.Context) -> None:
         law = math.hypot(of_a * math.sqrt(1 / 2), of_b * math.sqrt(77.5))
         assert error == pytest.approx(law, rel=0.1)
         assert error < product.error < 3 * error
+
+
+@pytest.mark.parametrize("of", [operator.and_, operator.or_, operator.xor])
+def test_two_digits_of_one_refresh_at_the_last_error_and_level(of: Callable[[int, int], int]) -> None:
+    """All pairs of digits, with the largest error that remainders take, and above it; at the last level."""
+    ints = context(16)
+    engine = ints._engine
+    a, b = (np.tile(each, (2, engine.layout.slots // 256)) for each in np.divmod(np.arange(256), BASE))
+    most = Remainders(*bits(4)).most_error(engine)
+    assert -16.4 < math.log2(most) < -16.3  # sums leave 2^-16.5
+    rng = np.random.default_rng(1)
+
+    def read(error: float, level: int) -> int:
+        before = engine.work.tables
+        exact = (encrypted(engine, each + rng.normal(0, error, each.shape), BASE - 1) for each in (a, b))
+        x, y = (replace(each, value=each.value.at_level(level), error=error) for each in exact)
+        found = bitwise(engine, x, y, of)
+        slots = slots_of(ints, found)
+        np.testing.assert_array_equal(np.rint(slots), of(a, b))
+        assert (slots - of(a, b)).std() < found.error < MOST_DIGIT_ERROR
+        assert engine.level(found) >= engine.lowest + 2
+        return engine.work.tables - before
+
+    assert read(most * 0.999, engine.lowest + 1) == 8  # bits of both
+    assert read(most * 1.001, engine.lowest + 1) == 4
+    assert read(most * 0.999, engine.lowest) == 4
