@@ -23,7 +23,7 @@ from hemera.compiler.precision import Budget, precise
 from hemera.compiler.repeated import require_repeated
 from hemera.compiler.report import deepest_text
 from hemera.compiler.result_errors import Recording
-from hemera.compiler.specs import ArraySpec, are_far, require_fitting, spec_of
+from hemera.compiler.specs import ArraySpec, are_far, names_of, require_fitting, spec_of
 from hemera.compiler.watching import Watching
 from hemera.errors import LevelError, ParameterError, RangeError
 from hemera.inputs.plain import plain_array
@@ -64,13 +64,12 @@ def compile(what: Callable[..., Any], *inputs: Any, **options: Any) -> Compiled:
         raise ParameterError(f"precision_bits is a finite number above 0, not {own.precision_bits:g}")
     examples = _examples(own.calibrate, len(inputs))
     specs = [
-        spec_of(each, at, shown, own.margin)
-        for at, (each, shown) in enumerate(zip(inputs, examples, strict=True))
+        spec_of(each, name, shown, own.margin)
+        for each, name, shown in zip(inputs, names_of(what, inputs), examples, strict=True)
     ]
     require_fitting(specs, own.samples, MOST_SLOTS if own.params is None else own.params.max_slots)
     tries = _Compilation(what, specs, examples, own)
-    bits, scales = own.precision_bits, own.scales
-    return precise(tries.recorded, tries.compiled, bits, far=are_far(specs), scales=scales)
+    return precise(tries.recorded, tries.compiled, own.precision_bits, far=are_far(specs), scales=own.scales)
 
 
 @dataclass(frozen=True)

@@ -29,8 +29,6 @@ _MOST_VALUES = 1 << 18
 _AT_ZERO = ("abs", "leaky_relu", "maximum", "relu")
 """Functions that bend where their operand, or the difference of their operands, is 0."""
 _BISECTIONS = 44
-_ELEMENTS = 2
-"""Elements of an array that are brought next to a bend, at most."""
 _DISTANCES = np.array([0.0, *(sign * 4.0**-at for at in range(1, 23) for sign in (-1, 1))])
 """From a bend, as parts of the way between two draws on its sides."""
 _MOST_NOISY = 3

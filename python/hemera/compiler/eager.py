@@ -118,8 +118,8 @@ def array(
     if recorder is None:
         recorder = _Values(precision_bits)
         _recorders.by_precision[precision_bits] = recorder
-    name = name or f"x{len(recorder.given)}"
-    spec = spec_of(ArraySpec(given.shape, (low, high), name, step), 0, None, recorder.margin)
+    own = ArraySpec(given.shape, (low, high), step=step)
+    spec = spec_of(own, name or f"x{len(recorder.given)}", None, recorder.margin)
     if step is not None and beside_steps(given, step).any():
         raise ParameterError(f"array: values are no multiples of the step {step:g}; give step=, or floats")
     number = recorder.input(spec.name, spec.shape, low, high, None, spec.step)

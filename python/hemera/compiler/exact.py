@@ -23,7 +23,7 @@ from hemera.compiler.draws import one_draw
 from hemera.compiler.options import Options
 from hemera.compiler.passes import ARRAYS, LEVELS, SLOTS, OnArrays, OnSlots, readings_of, traced
 from hemera.compiler.repeated import require_repeated
-from hemera.compiler.specs import ArraySpec, require_fitting, spec_of
+from hemera.compiler.specs import ArraySpec, names_of, require_fitting, spec_of
 from hemera.errors import MismatchError, NoiseError, ParameterError, SecurityError
 from hemera.integer_parameters import IntegerParameters
 from hemera.objects.context import Context
@@ -76,7 +76,7 @@ def exact_program(
     scheme, params, samples = cast(SchemeName, options.scheme), options.params, options.samples
     if scheme not in _SCHEMES:
         raise ParameterError(f"scheme must be 'ckks', 'bfv' or 'bgv', not {scheme!r}")
-    specs = [_whole_spec(each, at) for at, each in enumerate(inputs)]
+    specs = [_whole_spec(*each) for each in zip(inputs, names_of(what, inputs), strict=True)]
     most_slots = _MOST_SLOTS if params is None or params.max_slots == 0 else params.max_slots // 2
     require_fitting(specs, samples, most_slots)
 
@@ -92,24 +92,24 @@ def exact_program(
     return specs, search.best() if params is None else search.given(params)
 
 
-def _whole_spec(given: Any, at: int) -> ArraySpec:
+def _whole_spec(given: Any, name: str) -> ArraySpec:
     """The spec of an input, with the step 1 where it has none. ParameterError for one that is not whole."""
     if not isinstance(given, ArraySpec) or given.range is None:
         raise ParameterError(
-            f"input {at}: exact programs need the range of each input: hm.ArraySpec(shape, range=(low, high))"
+            f"input {name!r}: exact programs need the range of each: hm.ArraySpec(shape, range=(low, high))"
         )
     if given.clip:
-        raise ParameterError(f"input {given.name or at!r}: exact programs refuse values outside of the range")
+        raise ParameterError(f"input {name!r}: exact programs refuse values outside of the range")
     step = 1 if given.step is None else given.step
     for what, value in (("range", given.range[0]), ("range", given.range[1]), ("step", step)):
         if not math.isfinite(value) or value != int(value) or abs(value) >= MOST_WHOLE:
             raise ParameterError(
-                f"input {given.name or at!r}: the {what} has {value:g}, and exact programs take whole "
+                f"input {name!r}: the {what} has {value:g}, and exact programs take whole "
                 "numbers up to 2^53; scale values before they are encrypted, such as prices to cents"
             )
     if step < 1:
-        raise ParameterError(f"input {given.name or at!r}: the step must be 1 or more, not {step:g}")
-    spec = spec_of(given, at, None, 0.0)
+        raise ParameterError(f"input {name!r}: the step must be 1 or more, not {step:g}")
+    spec = spec_of(given, name, None, 0.0)
     assert spec.range is not None
     # The least and the largest multiple of the step.
     low, high = -(-spec.range[0] // step) * step, spec.range[1] // step * step

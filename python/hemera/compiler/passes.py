@@ -269,5 +269,3 @@ def _require_levels(at: OnSlots) -> None:
 ARRAYS = Stage("arrays", (squares, units, fold), require_arrays)
 SLOTS = Stage("slots", (lower, samples, imaginary_parts), require_slots)
 LEVELS = Stage("levels", (bootstraps,), _require_levels)
-
-PASSES: tuple[Stage[OnArrays] | Stage[OnSlots], ...] = (ARRAYS, SLOTS, LEVELS)

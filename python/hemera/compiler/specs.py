@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,7 @@ class ArraySpec:
     Args:
         shape: of the array; () for a single number, and n for (n,), as NumPy has it.
         range: the least and the largest element; None: what the samples of `calibrate=` show.
-        name: for people, and for clients that give inputs by name.
+        name: for people, and for clients that give inputs by name; "": that of the function's parameter.
         step: elements are integer multiples of it, as whole numbers are of 1; None: any numbers. Values with
             a step can be compared.
         clip: whether clients bring values outside of the range into it, with a `RangeWarning`, or refuse
@@ -133,7 +134,24 @@ def shape_of(given: Any) -> tuple[int, ...]:
     return np.shape(given)
 
 
-def spec_of(given: Any, at: int, samples: NDArray[Any] | None, margin: float) -> ArraySpec:
+def names_of(what: Callable[..., Any], inputs: Sequence[Any]) -> list[str]:
+    """The name of each input: its own, that of the function's parameter, or else x, x1 and so on."""
+    own = [each.name if isinstance(each, ArraySpec) else "" for each in inputs]
+    try:
+        parameters = list(inspect.signature(what).parameters.values())
+    except (TypeError, ValueError):  # a function of C
+        parameters = []
+    of_function = [each.name for each in parameters if each.kind <= inspect.Parameter.POSITIONAL_OR_KEYWORD]
+    found: list[str] = []
+    for at, name in enumerate(own):
+        other = name or next(iter(of_function[at:]), f"x{at or ''}")
+        while not name and other in (*own, *found):
+            other += "_"
+        found.append(other)
+    return found
+
+
+def spec_of(given: Any, name: str, samples: NDArray[Any] | None, margin: float) -> ArraySpec:
     """The spec of an input, of a spec or an example.
 
     Raises:
@@ -142,8 +160,8 @@ def spec_of(given: Any, at: int, samples: NDArray[Any] | None, margin: float) ->
         MismatchError: when the samples have another shape.
     """
     if not isinstance(given, ArraySpec):
-        return spec_of(ArraySpec(shape_of(given), dtype=_type_of(given, samples)), at, samples, margin)
-    name, limits, clip = given.name or ("x" if at == 0 else f"x{at}"), given.range, given.clip
+        return spec_of(ArraySpec(shape_of(given), dtype=_type_of(given, samples)), name, samples, margin)
+    limits, clip = given.range, given.clip
     if samples is not None:
         if samples.shape[1:] != given.shape or not len(samples):
             raise MismatchError(f"samples of shape {samples.shape} for input {name!r} of shape {given.shape}")

@@ -90,7 +90,7 @@ def test_models_travel(name, tmp_path):
     home.add_model(loaded)
     token = home.clients.add("clinic")
     with running(home) as server, client_of(server.url, token, security=None) as client:
-        for given in (x, dict(zip(("x", "x1"), x, strict=False))):
+        for given in (x, dict(zip([each.name for each in plan.inputs], x, strict=True))):
             require(client.predict("own", given), 2**-9 if name == "imaginary parts" else 2**-15)
     data = loaded.interface.describe()
     assert Interface.from_dict(data).encoding == loaded.interface.encoding

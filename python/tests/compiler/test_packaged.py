@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from contextlib import nullcontext
 from pathlib import Path
@@ -64,7 +65,7 @@ def test_local_models_take_one_array_or_several_and_no_others() -> None:
     two = hm.compile(lambda x, y: x - 2 * y, SPEC, SPEC, security=None)
     local = two.local(threads=1)
     x, y = np.linspace(0, 1, 8).reshape(2, 4), np.linspace(1, 0, 8).reshape(2, 4)
-    for found in (local(x, y), local([x, y]), local({"x1": y, "x": x})):
+    for found in (local(x, y), local([x, y]), local({"y": y, "x": x})):
         np.testing.assert_allclose(found, x - 2 * y, atol=2.0**-12)
     np.testing.assert_allclose(local(x[0], y[0]), x[0] - 2 * y[0], atol=2.0**-12)
     assert np.shape(plan_of().local(threads=1)([[1, 0, 1, 0]])) == (1, 4)  # a list of one row is one row
@@ -123,9 +124,40 @@ def test_sparse_arrays_and_too_few_slots_are_refused() -> None:
 def test_inputs_of_one_name_are_refused() -> None:
     """One would stand in the other's place, in a dict and in a request."""
     named = hm.ArraySpec((4,), (0, 1), name="x1")
-    for specs in ((named, named), (named, SPEC)):  # the second one is named x1 by its place
-        with pytest.raises(MismatchError, match="two inputs of one name: 'x1'"):
-            hm.compile(lambda x, y: x - y, *specs, security=None)
+    with pytest.raises(MismatchError, match="two inputs of one name: 'x1'"):
+        hm.compile(lambda x, y: x - y, named, named, security=None)
+
+
+def risk(income: Any, *others: Any) -> Any:
+    return sum(others, income)
+
+
+NAMED = hm.ArraySpec((4,), (0, 1), name="x1")
+
+
+@pytest.mark.parametrize(
+    ("what", "specs", "names"),
+    [
+        (lambda income, debt: income - debt, (SPEC, SPEC), ["income", "debt"]),
+        (lambda income, debt: income - debt, (SPEC, NAMED), ["income", "x1"]),
+        (lambda y, x1: x1 - y, (NAMED, SPEC), ["x1", "x1_"]),
+        (risk, (SPEC, NAMED, SPEC), ["income", "x1", "x2"]),
+        (risk, (SPEC, SPEC, NAMED), ["income", "x1_", "x1"]),
+        (functools.partial(risk, 1.0), (SPEC, SPEC), ["x", "x1"]),
+        (functools.partial(lambda rate, debt: rate * debt, 0.5), (SPEC,), ["debt"]),
+        (np.negative, (SPEC,), ["x"]),
+    ],
+)
+def test_inputs_are_named_as_parameters_are(what: Any, specs: Any, names: list[str]) -> None:
+    """In plans, in interfaces that clients of other languages read, in tables and in errors."""
+    plan = hm.compile(what, *specs, security=None)
+    assert [each.name for each in plan.inputs] == names
+    assert [each["name"] for each in plan.package.interface.describe()["inputs"]] == names
+    assert [f"input {name}" in plan.report() for name in names] == [True] * len(names)
+    given = {name: np.full(4, 0.25) for name in names}
+    np.testing.assert_allclose(plan.evaluate_clear(given), what(*given.values()), atol=2.0**-12)
+    with pytest.raises(ParameterError, match=f"{names[0]}: the model is for values from 0"):
+        plan.evaluate_clear({**given, names[0]: np.full(4, 2.0)})
 
 
 @pytest.mark.parametrize("fails", [False, True])
@@ -161,6 +193,6 @@ def test_facts_of_the_table_for_notebooks() -> None:
     assert (facts["result a"], facts["result b"]) == ("shape (4,)", "shape ()")
     assert facts["depth"] == plan.depth == 1
     two = hm.compile(lambda x, y: x + y, SPEC, hm.ArraySpec((4,), (-2.5, 7)), security=None)._html_facts()
-    assert [two[f"input {name}"] for name in ("x", "x1")] == [facts["input x"], "shape (4,), from -2.5 to 7"]
+    assert [two[f"input {name}"] for name in ("x", "y")] == [facts["input x"], "shape (4,), from -2.5 to 7"]
     counts = plan.package.program.operations
     assert facts["operations"] == ", ".join(f"{count} {kind}" for kind, count in counts.items())

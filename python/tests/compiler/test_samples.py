@@ -86,7 +86,7 @@ def test_several_inputs() -> None:
     plan = hm.compile(program, Spec((3,), (-1, 1)), Spec((5,), (0, 2)), samples=4, params=shallow(3))
     a, b = RNG.uniform(-1, 1, (6, 3)), RNG.uniform(0, 2, (6, 5))
     found = plan.local(threads=1)(a, b)
-    named = plan.package.evaluate_clear({"x": a, "x1": b})
+    named = plan.package.evaluate_clear({"a": a, "b": b})
     for at in range(6):
         for name, value in program(a[at], b[at]).items():
             np.testing.assert_allclose(found[name][at], value, atol=1e-5)
@@ -94,7 +94,7 @@ def test_several_inputs() -> None:
     for wrong in ((a, b[:5]), (a, b[:0]), (a[0], b[0]), (a[:0], b[:0]), (a, b[:, :4]), (1.0, 2.0)):
         with pytest.raises(MismatchError, match="samples"):
             plan.evaluate_clear(*wrong)
-    with pytest.raises(ParameterError, match="x1: the model is for values from 0"):
+    with pytest.raises(ParameterError, match="b: the model is for values from 0"):
         plan.evaluate_clear(a, b - 1)
 
 

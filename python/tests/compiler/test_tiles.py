@@ -96,7 +96,7 @@ def test_several_inputs_of_different_sizes() -> None:
     with pytest.raises(MismatchError, match="700"):
         plan.evaluate_clear(x, y[:-1], z)
     # The array's own name, not that of one of its ciphertexts.
-    with pytest.raises(ParameterError, match=r"x1: the model is for values from 0\.0 to 2\.0"):
+    with pytest.raises(ParameterError, match=r"y: the model is for values from 0\.0 to 2\.0"):
         plan.evaluate_clear(x, y - 1, z)
 
 

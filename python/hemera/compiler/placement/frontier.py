@@ -20,10 +20,12 @@ from hemera.compiler.placement.problem import (
     time_of,
 )
 
+Indices = NDArray[np.intp]
 NARROW = 256
 """States that are kept of each step at first."""
 _GRID, _CELLS = 1 << 20, 64  # cells of the table that finds useless states: at most, and for each state
 _RIVALS = 32  # the fastest states, which all are compared with where the table would be larger
+_COMPARED = 3  # times the states that are kept: among the first ones dominated states are looked for
 _REORDERED = 1000  # longer programs are taken in the order in which they come
 
 
@@ -130,12 +132,9 @@ def search(problem: Problem, order: Sequence[int], width: int, ceiling: float, c
         states, parents, levels = _after(problem, node, states, live)
         most, total = _bounds_of(states, futures)
         bounds = states.times + (remaining + most)
-        keep = _undominated(states, np.flatnonzero((bounds <= ceiling) & np.isfinite(bounds)))
-        if len(keep) > width:
-            ranks = bounds[keep] + total[keep] if crowded else bounds[keep]
-            ranked = keep[np.argsort(ranks, kind="stable")]
-            dropped = min(dropped, float(bounds[ranked[width:]].min()))
-            keep = np.sort(ranked[:width])
+        among = np.flatnonzero((bounds <= ceiling) & np.isfinite(bounds))
+        keep, others = _first(states, among, bounds + total if crowded else bounds, width)
+        dropped = min(dropped, float(bounds[others].min(initial=math.inf)))
         states = _States(live, states.levels[keep], states.times[keep])
         trail.append((parents[keep].astype(np.int32), levels[keep]))
         if not len(keep):
@@ -150,7 +149,7 @@ def search(problem: Problem, order: Sequence[int], width: int, ceiling: float, c
 
 def _after(
     problem: Problem, node: Node, states: _States, live: Sequence[int]
-) -> tuple[_States, NDArray[np.intp], Levels]:
+) -> tuple[_States, Indices, Levels]:
     """The states after a node, at each level where it can run: with their states before it and its levels."""
     times = states.times[:, None] + node.costs  # [state, level]
     raised: dict[int, NDArray[np.bool_]] = {}  # of an operand [state, level]: by a bootstrap
@@ -197,7 +196,20 @@ def _bounds_of(states: _States, futures: Sequence[Sequence[Floats]]) -> tuple[Fl
     return most, total
 
 
-def _undominated(states: _States, among: NDArray[np.intp]) -> NDArray[np.intp]:
+def _first(states: _States, among: Indices, ranks: Floats, width: int) -> tuple[Indices, Indices]:
+    """The first `width` states by their ranks, ascending, of those that no other one dominates; and the
+    others. None has a rank below one that dominates it, so that only some times `width` are compared."""
+    ranked = among[np.argsort(ranks[among], kind="stable")]
+    compared, kept = 0, ranked
+    while compared < len(ranked) and (not compared or len(kept) <= width):
+        compared = min(len(ranked), max(_COMPARED * width, 2 * compared))
+        compared = int(np.searchsorted(ranks[ranked], ranks[ranked[compared - 1]], "right"))
+        kept = _undominated(states, np.sort(ranked[:compared]))
+    kept = kept[np.argsort(ranks[kept], kind="stable")]
+    return np.sort(kept[:width]), np.concatenate([kept[width:], ranked[compared:]])
+
+
+def _undominated(states: _States, among: Indices) -> Indices:
     """The states that no other one equals or passes in every level and in time, ascending."""
     levels, times = states.levels[among], states.times[among]
     if not levels.shape[1]:
@@ -216,9 +228,7 @@ def _undominated(states: _States, among: NDArray[np.intp]) -> NDArray[np.intp]:
     return among[kept[~beaten]]
 
 
-def _beaten_by_grid(
-    shape: Sequence[int], ranks: Sequence[NDArray[np.intp]], times: Floats
-) -> NDArray[np.bool_]:
+def _beaten_by_grid(shape: Sequence[int], ranks: Sequence[Indices], times: Floats) -> NDArray[np.bool_]:
     """Marks dominated states, all of different levels: the least time of all states of the same or higher
     levels is a running minimum of a table."""
     least = np.full(shape, math.inf)
