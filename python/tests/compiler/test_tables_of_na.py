@@ -62,6 +62,13 @@ OF_NA: dict[str, Study] = {
     "NaT is in": lambda t: t.d.isin([pd.NaT]).sum(),
     "None is not in": lambda t: t.d.isin([None]).sum(),
     "None among texts": lambda t: t.s.isin(["x", None]).sum(),
+    "is NaN": lambda t: np.isnan(t.n).sum(),
+    "is no NaN": lambda t: (~np.isnan(t.n)).sum(),
+    "is NaN of NaN": lambda t: np.isnan(t.m).sum(),
+    "is infinite": lambda t: np.isinf(t.n).count(),
+    "is not infinite": lambda t: (~np.isinf(t.m)).sum(),
+    "is finite": lambda t: (~np.isfinite(t.n)).sum(),
+    "is finite of NaN": lambda t: (~np.isfinite(t.m)).sum(),
     "as floats": lambda t: (t.n.astype(float) != 2).mean(),
 }
 OF_NUMPY: dict[str, Study] = {

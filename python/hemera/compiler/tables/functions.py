@@ -142,6 +142,12 @@ def _logical(function: np.ufunc, *operands: Any) -> Any:
     return _of_masks(_OF_TRUTHS[function], *masks, decided=False)
 
 
+def _of_numbers(x: Rows, truth: bool) -> Rows:
+    """A mask that is the same for all numbers: false where a value is missing, or missing of pandas' NA."""
+    own = require_numbers(x)
+    return decided(own, np.full(own.rows, truth), own.present)
+
+
 def _as_array(found: Any) -> Any:
     """What NumPy gives as an array."""
     return replace(found, is_array=True) if isinstance(found, Rows) else found
@@ -182,9 +188,9 @@ RULES: dict[Any, Any] = {
     **dict.fromkeys((np.multiply, np.divide), _linear),
     np.negative: _negative,
     np.positive: lambda _, x: computed(lambda values: values, x, keeps_zero=True),  # also of truth values
-    np.isnan: lambda _, x: require_numbers(x).isna(),
-    np.isinf: lambda _, x: require_numbers(x).isna() & False,
-    np.isfinite: lambda _, x: require_numbers(x).notna(),
+    np.isnan: lambda _, x: _of_numbers(x, False) if x.is_nullable else require_numbers(x).isna(),
+    np.isinf: lambda _, x: _of_numbers(x, False),
+    np.isfinite: lambda _, x: _of_numbers(x, True),
     np.count_nonzero: lambda _, x: mask_of(x).sum(),
     np.select: _select,
     np.where: _where,
