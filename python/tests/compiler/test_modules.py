@@ -112,6 +112,46 @@ def test_an_export_with_other_results_is_refused(factor: float, taken: bool, exp
     assert len(exported) == 3
 
 
+@pytest.mark.parametrize("count", [2, 40])
+def test_an_export_is_compared_by_several_samples(count: int, exported: list[Any]) -> None:
+    """At 0, as of a blank image, x and -x are the same."""
+    module = Layer(False)
+    module.factor = 1.0
+    samples = np.zeros((count, 4))
+    samples[-1] = 1
+    with pytest.raises(ParameterError, match="'y' is not the module's"):
+        compile_module(module, calibrate=samples, security=None)
+    module.factor = -1.0
+    assert (compile_module(module, calibrate=samples, security=None).evaluate_clear(samples[-1]) < 0).all()
+    assert len(exported) == 2
+
+
+class Beside(Layer):
+    """A layer that adds what the other samples are less this one: nothing, where there are none."""
+
+    def __call__(self, x: Tensor, *_: Tensor) -> Any:
+        return Tensor(x.values.mean(0) - 2 * x.values)
+
+
+class Alone(Layer):
+    """A layer for one sample alone."""
+
+    def __call__(self, x: Tensor, *_: Tensor) -> Any:
+        (row,) = x.values
+        return Tensor(-row[np.newaxis])
+
+
+def test_a_module_that_brings_samples_together_is_refused(exported: list[Any]) -> None:
+    for made in (Beside(False), Alone(False)):
+        with (
+            pytest.raises(ParameterError, match="'y' of a sample depends on the samples beside it")
+            if isinstance(made, Beside)
+            else nullcontext()
+        ):
+            compile_module(made, calibrate=SAMPLES, security=None)
+    assert len(exported) == 2
+
+
 def test_shapes_are_of_inputs_or_of_samples(exported: list[Any]) -> None:
     compile_module(Layer(False), hm.ArraySpec((4,), (-1, 1)), security=None)
     compile_module(Layer(False), np.zeros(4), calibrate=[SAMPLES], security=None)

@@ -25,6 +25,8 @@ from hemera.inputs.fields import SAYS_MORE
 
 _ALIKE = 2.0**-6
 """The part of a module's largest result by which its export may differ: half precision has 11 bits."""
+_COMPARED = 4
+"""The samples by which a module is compared with its export."""
 MOST_BYTES = 1 << 28
 """The most bytes of a file."""
 
@@ -249,20 +251,45 @@ def compile_module(what: Any, *inputs: Any, calibrate: Any = None, **options: An
     return _compiled(graph, inputs, {**options, "calibrate": calibrate})
 
 
-def _require_alike(torch: Any, module: Any, graph: Graph, rows: Sequence[Any]) -> None:
-    """ParameterError where the exported network of a module gives other results than the module itself."""
-    with torch.no_grad():
-        wanted = _tensors(torch, module(*(torch.as_tensor(row) for row in rows)))
-    found = graph.values({name: row for (name, _), row in zip(graph.inputs, rows, strict=False)})
-    for (name, own), tensor in zip(found.items(), wanted, strict=False):
-        values = tensor.double().numpy()
-        room = _ALIKE * float(np.nan_to_num(np.abs(values)).max(initial=0.0))
-        if np.shape(own) != values.shape or not np.allclose(own, values, rtol=0, atol=room, equal_nan=True):
+def _require_alike(torch: Any, module: Any, graph: Graph, samples: Sequence[Any]) -> None:
+    """ParameterError where the exported network of a module gives other results than the module itself, or
+    the module gives a sample other results beside others."""
+    singles = []
+    for at in range(len(samples[0])):
+        rows = [each[at : at + 1] for each in samples]
+        singles.append(_results(torch, module, rows))
+        found = graph.values({name: row for (name, _), row in zip(graph.inputs, rows, strict=False)})
+        for (name, own), wanted in zip(found.items(), singles[-1], strict=False):
+            if not _is_alike(own, wanted):
+                raise ParameterError(
+                    f"{type(module).__name__}: torch.onnx.export wrote a network whose result {name!r} is "
+                    f"not the module's: the export leaves a setting out, or the module draws at random. "
+                    "Write the step of this result in another way"
+                )
+    try:
+        together = _results(torch, module, samples)
+    except Exception:  # whatever a module that is of one sample raises
+        return
+    for name, *alone, own in zip(graph.outputs, *singles, together, strict=False):
+        is_of_samples = alone[0].shape[:1] == (1,) and own.shape == (len(alone), *alone[0].shape[1:])
+        if is_of_samples and not _is_alike(np.concatenate(alone), own):
             raise ParameterError(
-                f"{type(module).__name__}: torch.onnx.export wrote a network whose result {name!r} is not "
-                f"the module's: the export leaves a setting out, or the module draws at random. Write the "
-                "step of this result in another way"
+                f"{type(module).__name__}: the result {name!r} of a sample depends on the samples beside it, "
+                "as of a mean over the first axis. Compile a function on arrays of all samples"
             )
+
+
+def _is_alike(own: Any, wanted: Any) -> bool:
+    """Whether results are equal but for roundings."""
+    room = _ALIKE * float(np.nan_to_num(np.abs(wanted)).max(initial=0.0))
+    return np.shape(own) == wanted.shape and np.allclose(own, wanted, rtol=0, atol=room, equal_nan=True)
+
+
+def _results(torch: Any, module: Any, rows: Sequence[Any]) -> list[Any]:
+    """The results of a module, in the order in which an export has them."""
+    with torch.no_grad():
+        found = module(*(torch.as_tensor(row) for row in rows))
+    return [each.double().numpy() for each in _tensors(torch, found)]
 
 
 def _tensors(torch: Any, result: Any) -> list[Any]:
@@ -274,15 +301,18 @@ def _tensors(torch: Any, result: Any) -> list[Any]:
 
 
 def _rows(inputs: Sequence[Any], calibrate: Any, shapes: Sequence[tuple[int, ...]]) -> list[Any]:
-    """A sample of each input, with an axis of samples: the first that is given, or drawn from its range."""
+    """Some samples of each input: of those that are given, or drawn from its range. One alone may be 0, or
+    have equal elements, of which other functions make the same."""
     if calibrate is not None:
         samples = calibrate if isinstance(calibrate, (list, tuple)) else [calibrate]
-        return [np.asarray(each, np.float32)[:1] for each in samples]
+        last = max(0, min(map(len, samples)) - 1)
+        places = np.unique(np.linspace(0, last, _COMPARED).astype(int))
+        return [np.asarray(each, np.float32)[places] for each in samples]
     random, found = np.random.default_rng(0), []
     for given, shape in zip(inputs, shapes, strict=True):
         low, high = getattr(given, "range", None) or (0.0, 1.0)
-        row, step = random.uniform(low, high, (1, *shape)), getattr(given, "step", None)
-        found.append((row if step is None else np.rint(row / step) * step).astype(np.float32))
+        drawn, step = random.uniform(low, high, (_COMPARED, *shape)), getattr(given, "step", None)
+        found.append((drawn if step is None else np.rint(drawn / step) * step).astype(np.float32))
     return found
 
 
