@@ -154,9 +154,17 @@ class Compiled(Packaged):
         """
         if self.params.scheme != "ckks":
             return math.inf
+        return self._bits_of(self._given(samples) if samples else self._drawn)
+
+    def _bits_of(self, samples: Sequence[Values]) -> float:
+        """The expected bits of results, on samples."""
+        return expected_bits(self._of_types, self._noisy(), samples)
+
+    @property
+    def _drawn(self) -> list[Values]:
+        """Inputs by which bits are told where no samples are given."""
         few = self._draws.extremes[: self._draws.first_enough + 1]
-        given = self._given(samples) if samples else [each[few] for each in self._draws.inputs]
-        return expected_bits(self._of_types, self._noisy(), given)
+        return [each[few] for each in self._draws.inputs]
 
     def _noisy(self) -> Callable[..., list[Values]]:
         """A run of one sample in the clear, with the noise that encryption and each operation add."""

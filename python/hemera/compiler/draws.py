@@ -95,6 +95,17 @@ def one_draw(specs: Sequence[ArraySpec]) -> list[Values]:
     ]
 
 
+def draws_of_equal(specs: Sequence[ArraySpec]) -> list[Values]:
+    """Uniform draws in which all elements of an input are equal, at the upper end of its range: of each input
+    in turn, and then of all. Truth values are never equal."""
+    random, count = np.random.default_rng(0), len(specs) + 1
+    found = [_drawn(spec, count, 0, random) for spec in specs]
+    for at, (own, spec) in enumerate(zip(found, specs, strict=True)):
+        if spec.range != (0, 1) or spec.step != 1:
+            own[[at, -1]] = _on_step(np.full(own.shape[1:], (spec.range or (0, 0))[1]), spec)
+    return found
+
+
 def _drawn(spec: ArraySpec, count: int, ends: int, random: np.random.Generator) -> Values:
     """Uniform draws, and ends of the range: all at one end first, then each element at any."""
     assert spec.range is not None

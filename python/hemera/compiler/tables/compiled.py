@@ -15,7 +15,7 @@ from hemera.arrays.recorder import Recorder
 from hemera.compiler import compiling
 from hemera.compiler.agreement import Agreement, compared, expected_bits
 from hemera.compiler.compiled import Compiled
-from hemera.compiler.draws import one_draw
+from hemera.compiler.draws import draws_of_equal, one_draw
 from hemera.compiler.packaged import Local
 from hemera.compiler.passes import traced
 from hemera.compiler.repeated import require_repeated
@@ -25,7 +25,7 @@ from hemera.compiler.tables.frames import is_of_pandas
 from hemera.compiler.tables.results import Frame, Readings, Result
 from hemera.compiler.tables.spec import TableSpec
 from hemera.compiler.tables.table import Table
-from hemera.errors import ParameterError
+from hemera.errors import LevelError, ParameterError, PrecisionError
 from hemera.inputs.arguments import Progress
 
 Study = Callable[[Table], Any]
@@ -227,9 +227,9 @@ class CompiledTable(Compiled):
         clear = (by(self.evaluate_clear)(*arrays) for arrays in tables)
         return compared(wanted, clear, local and by(local), samples, encrypted, {})
 
-    def bits_of_finished(self, samples: Sequence[Values]) -> float:
-        """The expected bits of statistics of tables, arrays of shape (tables, rows) of each column. Those
-        that clients finish may have fewer than the sums that are encrypted, which cancel."""
+    def _bits_of(self, samples: Sequence[Values]) -> float:
+        """The expected bits of finished statistics, which may have fewer than the sums that are encrypted:
+        these cancel, and roots near 0 have half of the bits."""
         noisy = self._noisy()
 
         def finished(run: Callable[..., Any]) -> Callable[..., list[Values]]:
@@ -237,6 +237,14 @@ class CompiledTable(Compiled):
 
         named = finished(lambda *arrays: dict(zip(self.outputs, noisy(*arrays), strict=True)))
         return expected_bits(finished(self._recorded_values), named, samples)
+
+    @property
+    def _drawn(self) -> list[Values]:
+        """As of `Compiled`; of deviations, which are 0 where all rows are equal, such tables, too."""
+        found = super()._drawn
+        if not self._readings.has_roots or any(each is not None for each in self.made.examples):
+            return found
+        return [np.concatenate(each) for each in zip(found, draws_of_equal(self._specs), strict=True)]
 
     def _by_name(self, outputs: Any) -> dict[str, Values]:
         """The values that clients decrypted, by the names of the outputs."""
@@ -300,16 +308,26 @@ def compile_table(what: Study, *inputs: Any, calibrate: Any = None, **options: A
         del options["layout"]
         return CompiledTable(program, compiling.compile(program, *program.spec.inputs, **options))
     while True:
-        plan = compiling.compile(
-            program, *program.spec.inputs, calibrate=samples, precision_bits=bits, **options
-        )
+        try:
+            plan = compiling.compile(
+                program, *program.spec.inputs, calibrate=samples, precision_bits=bits, **options
+            )
+        except (PrecisionError, LevelError) as reason:
+            if bits == asked:
+                raise
+            raise PrecisionError(
+                f"finished results of {asked:g} bits take {bits:g} bits of what is encrypted, as deviations "
+                f"near 0 and counts do: {reason}"
+            ) from reason
         # Errors of masks add up over the rows.
         errors = dict(zip(plan.outputs, plan._program.error_bounds(), strict=True))
         error = max((float(errors[name].max()) for name in program.readings.counts()), default=0.0)
         lacking = math.log2(error / _COUNT_ERROR) if error > _COUNT_ERROR else 0.0
         table = CompiledTable(program, plan)
-        if samples is not None and not lacking:
-            lacking = asked - table.bits_of_finished(samples)
+        if not lacking and samples is not None:
+            lacking = asked - table._bits_of(samples)
+        elif not lacking and program.readings.has_roots:
+            lacking = 2 * (asked - table.expected_bits()) - 1
         if lacking <= 1:  # a few draws differ from others
             return table
         bits += math.ceil(lacking)

@@ -142,7 +142,7 @@ def _logical(function: np.ufunc, *operands: Any) -> Any:
     return _of_masks(_OF_TRUTHS[function], *masks, decided=False)
 
 
-def _of_numbers(x: Rows, truth: bool) -> Rows:
+def _of_numbers(x: Any, truth: bool) -> Any:
     """A mask that is the same for all numbers: false where a value is missing, or missing of pandas' NA."""
     own = require_numbers(x)
     return decided(own, np.full(own.rows, truth), own.present)

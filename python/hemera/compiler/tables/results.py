@@ -76,6 +76,8 @@ class Result(Operators, Computed):
     """What rows' numbers stand for."""
     order: Literal["", "counts", "all counts"] = ""
     """For "counts" the largest is the first one, and groups with 0 are left out."""
+    is_root: bool = False
+    """Whether it is a root, which near 0 has half of the bits of its parts."""
 
     def finished(self, values: Mapping[str, Values]) -> Any:
         """A number; of groups an array of shape (groups,), of rows (rows,)."""
@@ -154,6 +156,11 @@ class Readings:
     def counts(self) -> list[str]:
         """The outputs that are counts: clients round them."""
         return [names["n"] for _, names in self._outputs if "n" in names]
+
+    @property
+    def has_roots(self) -> bool:
+        """Whether roots are among the statistics."""
+        return any(own.is_root for own, _ in self._outputs)
 
     def values(self, outputs: Mapping[str, Values]) -> list[Any]:
         """The finished values, one after the other, of the program's outputs."""

@@ -4,7 +4,7 @@ of it."""
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -198,7 +198,11 @@ def _std(column: Any, groups: Groups | None, ddof: int) -> Any:
     if isinstance(found, Array):
         found = _result(column, "std", None, lambda v: np.maximum(v, 0), v=found)
     name, _, _ = found.name.rpartition(".")
-    return replace(found, name=f"{name}.std", finish=lambda parts: np.sqrt(found.finish(parts)))
+
+    def root(parts: Mapping[str, Any]) -> Any:
+        return np.sqrt(found.finish(parts))
+
+    return replace(found, name=f"{name}.std", finish=root, is_root=True)
 
 
 def _by_numpy(name: str, stands_in: Any, kind: type = float) -> Any:
