@@ -29,6 +29,7 @@ ROOMS = (
     "python/tests/compiler/test_compile_bootstraps.py",
     "python/tests/compiler/test_estimators_all.py",
     "python/tests/compiler/test_exact_tables.py",
+    "python/tests/compiler/test_table_bits.py",
     "python/tests/compiler/test_tables.py",
     "python/tests/serving/test_dry_runs.py",
     "python/tests/test_cost.py",
