@@ -35,7 +35,7 @@ from hemera.arrays.recorded import (
     promoted,
     recorder_of,
 )
-from hemera.arrays.recorder import user_line
+from hemera.arrays.recorder import NoStepError, user_line
 from hemera.arrays.sparse_map import Values
 from hemera.errors import ParameterError
 from hemera.inputs.plain import stepping_array
@@ -98,7 +98,7 @@ def differs(x: A, other: Any) -> A:
 def step_of(x: Recorded) -> float:
     step = x.step
     if step is None:
-        raise TypeError(_NO_STEP)
+        raise NoStepError(_NO_STEP)
     return step
 
 
@@ -116,7 +116,7 @@ def _jump(x: A, other: Any, compare: Callable[[Values, Values], Values]) -> A | 
         own = np.where(np.abs(np.asarray(values) - at) <= near, at, values)
         return np.asarray(compare(own, np.float64(at)), np.float64)
 
-    reason = TypeError(
+    reason = NoStepError(
         f"{_NO_STEP} ({user_line()}). np.where(x > {at:g}, f(x), g(x)) takes any x where f and g meet"
     )
     found = as_mask(at_node(x, recorder_of(x).unmade(formula, "a comparison", number_of(x), reason)))
@@ -303,7 +303,7 @@ def stepped(x: A, function: Callable[[Values], Values], step: float | None, kind
     """
     unit = x.step
     if unit is None:
-        raise TypeError(
+        raise NoStepError(
             "floor, round, // and % jump: they take multiples of a known step. Give inputs one, "
             "hm.ArraySpec(shape, range=, step=), or round in the clear"
         )
@@ -368,7 +368,7 @@ def of_type(x: A, dtype: np.dtype[Any]) -> A:
     low, high = x.range
     is_whole = kind_of(x) != "f" or (x.step is not None and float(x.step).is_integer())
     if kind == "i" and not is_whole:
-        raise TypeError(
+        raise NoStepError(
             f"x.astype({dtype}) rounds numbers that need not be whole, which jumps; give inputs a step, "
             "hm.ArraySpec(shape, range=, step=1)"
         )

@@ -67,6 +67,10 @@ NOT_NEGATIVE = ("abs", "exp", "relu", "sigmoid", "sqrt")
 """Functions whose values are not below 0, but for their errors."""
 
 
+class NoStepError(TypeError):
+    """Numbers that are multiples of no known step are compared, ordered or rounded."""
+
+
 class Recorder:
     """The program so far.
 

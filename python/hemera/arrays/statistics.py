@@ -38,6 +38,7 @@ from hemera.arrays.recorded import (
     recorder_of,
     reduced,
 )
+from hemera.arrays.recorder import NoStepError
 from hemera.errors import MismatchError, ParameterError
 
 _MOST_PAIRED = 32
@@ -85,7 +86,7 @@ def _before(rows: A, sign: int) -> A:
     behind = rearranged(rows, lambda y: y[..., None, :])
     apart = (ahead - behind) * sign
     if rows.step is None:
-        raise TypeError(
+        raise NoStepError(
             "the places of encrypted numbers are found where they are multiples of a known step: give inputs "
             "one, hm.ArraySpec(shape, range=, step=)"
         )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, overload
 from numpy.typing import ArrayLike
 
 from hemera import _core
+from hemera.compiler import compiling
 from hemera.compiler.attempts import telling
 from hemera.compiler.compiled import Compiled
 from hemera.compiler.eager import EagerArray, compile_arrays, is_of_arrays
@@ -18,7 +19,7 @@ from hemera.compiler.options import LayoutName
 from hemera.compiler.specs import ArraySpec
 from hemera.compiler.tables import TableSpec, compile_table
 from hemera.compiler.tables.compiled import CompiledTable
-from hemera.compiler.ways_out import compile_function
+from hemera.compiler.ways_out import compile_with_ways_out
 from hemera.exporting.estimators import TREE_LIBRARIES
 from hemera.exporting.linear import LinearModel
 from hemera.inputs.arguments import Progress
@@ -166,9 +167,9 @@ def compile(what: Any, *inputs: Any, progress: Progress = None, **options: Any) 
         >>> plan.local()([1.0, 2.0, 3.0]).round(2).tolist()
         [3.0, 2.0, 1.0]
     """
-    reader = _reader_of(what, *inputs) or compile_function
+    reader = _reader_of(what, *inputs) or compiling.compile
     with telling(progress) if progress else nullcontext():
-        return reader(what, *inputs, **options)
+        return compile_with_ways_out(reader, what, *inputs, **options)
 
 
 def _reader_of(what: Any, *inputs: Any) -> Callable[..., Any] | None:

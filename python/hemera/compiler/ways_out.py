@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 
 from hemera.arrays.near_zero import NearZeroError, NearZeroPrecisionError, Place, adding
+from hemera.arrays.recorder import NoStepError
 from hemera.compiler import compiling
 from hemera.compiler.attempts import telling
-from hemera.compiler.compiled import Compiled
 from hemera.compiler.options import Options
 from hemera.compiler.specs import ArraySpec
+from hemera.compiler.tables import ColumnSpec, TableSpec, compile_table
 from hemera.errors import Error, LevelError, PrecisionError, RangeError
 
 _SECONDS = 10.0
@@ -29,6 +30,7 @@ _LOWEST = 2.0**-6
 """The part of the largest value by which errors may take values of one sign beyond 0."""
 _RANGES = (1 / 64, 1 / 16, 1 / 4)
 """Parts of a range that are left out at its lower end."""
+_STEPS = (0.01, 0.1, 1)
 _LEAST_BITS = 4
 _SAMPLES = 64
 
@@ -37,22 +39,22 @@ class _TimeIsUpError(Exception):
     pass
 
 
-def compile_function(what: Callable[..., Any], *inputs: Any, **options: Any) -> Compiled:
-    """`hemera.compiler.compiling.compile`, whose refusals of ranges, bits and levels tell ways out that were
-    tried. Arguments and errors are the same."""
+def compile_with_ways_out(make: Callable[..., Any], what: Any, *inputs: Any, **options: Any) -> Any:
+    """`make(what, *inputs, **options)` of a front, whose refusals of ranges, bits, levels and comparisons of
+    real numbers tell ways out that were tried: those that the front has, by the kinds of its inputs."""
     try:
-        return compiling.compile(what, *inputs, **options)
-    except (RangeError, PrecisionError, LevelError) as error:
+        return make(what, *inputs, **options)
+    except (RangeError, PrecisionError, LevelError, NoStepError) as error:
         if options.get("scheme") not in (None, "ckks"):
             raise
-        found = _found(error, what, inputs, options)
+        found = _found(error, make, what, inputs, options)
         if found:
             error.args = (f"{str(error).rstrip('.')}. These were tried, and compile: {'; '.join(found)}",)
         raise
 
 
 def _found(
-    error: Error, what: Callable[..., Any], inputs: tuple[Any, ...], options: dict[str, Any]
+    error: Exception, make: Callable[..., Any], what: Any, inputs: tuple[Any, ...], options: dict[str, Any]
 ) -> list[str]:
     """One way out of each kind that there is."""
     end = time.monotonic() + _SECONDS
@@ -65,14 +67,16 @@ def _found(
         _, numbers, changed, more = change
         try:
             with adding(numbers) if numbers else nullcontext():
-                compiling.compile(what, *changed, **{**options, **more})
+                make(what, *changed, **{**options, **more})
         except (Error, TypeError, ValueError, ZeroDivisionError):
             return False
         return True
 
     found = list[str]()
     with telling(on_time), suppress(_TimeIsUpError):
-        for kind in (_samples, _bits, _numbers, _ranges):
+        # Lines of networks and estimators are those that compile them.
+        of_lines = (_numbers,) if make in (compiling.compile, compile_table) else ()
+        for kind in (_steps, _samples, _bits, *of_lines, _ranges):
             changes = kind(error, inputs, options)
             if kind is _bits:
                 _add_most_bits(found, list(changes), works)
@@ -96,7 +100,7 @@ Change = tuple[str, dict[tuple[str, str], float], tuple[Any, ...], dict[str, Any
 """A title, numbers that are added in lines, the inputs, and options that differ."""
 
 
-def _numbers(error: Error, inputs: tuple[Any, ...], _options: dict[str, Any]) -> Iterator[Change]:
+def _numbers(error: Exception, inputs: tuple[Any, ...], _options: dict[str, Any]) -> Iterator[Change]:
     places = error.places if isinstance(error, (NearZeroError, NearZeroPrecisionError)) else ()
     if any(each.low < -_LOWEST * each.high for each in places):
         return  # 0 is in the midst of the range
@@ -125,30 +129,56 @@ def _added_text(place: Place, number: float) -> str:
     return f"{told} {where}, as in np.sqrt(x + {told}), or np.sqrt(x.var() + {told})"
 
 
-def _samples(_error: Error, inputs: tuple[Any, ...], options: dict[str, Any]) -> Iterator[Change]:
-    if options.get("calibrate") is None and _have_ranges(inputs):
-        random = np.random.default_rng(0)
-        given = [(*each.range, each.shape) for each in inputs]
-        drawn = [random.uniform(low, high, (_SAMPLES, *shape)) for low, high, shape in given]
-        yield "calibrate= of samples like uniform ones from these ranges", {}, inputs, {"calibrate": drawn}
+def _steps(error: Exception, inputs: tuple[Any, ...], _options: dict[str, Any]) -> Iterator[Change]:
+    if not isinstance(error, NoStepError):
+        return
+    table = next((each for each in inputs if isinstance(each, TableSpec)), None)
+    specs = inputs if table is None else table.columns
+    real = [x for x in specs if not isinstance(x, ArraySpec | ColumnSpec) or x.step is None]
+    for step in _STEPS if all(getattr(x, "range", None) for x in real) else ():
+        if not all(high - low >= 2 * step for low, high in map(_ends, real)):
+            continue
+        changed = tuple(replace(x, step=step) if x in real else x for x in specs)
+        if table is None:
+            yield f"step={step:g}, where values are multiples of it", {}, changed, {}
+        else:
+            told = f"steps={ {x.name: step for x in real} }, where values are multiples of them"
+            yield told, {}, (replace(table, columns=changed),), {}
 
 
-def _ranges(_error: Error, inputs: tuple[Any, ...], options: dict[str, Any]) -> Iterator[Change]:
-    if options.get("calibrate") is None and _have_ranges(inputs):
-        for part in _RANGES:
-            ends = [
-                (float(f"{low + part * (high - low):.3g}"), high) for low, high in (x.range for x in inputs)
-            ]
-            narrower = tuple(replace(x, range=own) for x, own in zip(inputs, ends, strict=True))
-            told = " and ".join(f"range=({low:g}, {high:g})" for low, high in ends)
-            yield told, {}, narrower, {}
+def _samples(error: Exception, inputs: tuple[Any, ...], options: dict[str, Any]) -> Iterator[Change]:
+    if options.get("calibrate") is not None or isinstance(error, NoStepError):
+        return
+    random, drawn, what = np.random.default_rng(0), list[Any](), "samples like uniform ones"
+    if _have_ranges(inputs):
+        drawn = [random.uniform(*_ends(x), (_SAMPLES, *x.shape)) for x in inputs]
+    elif inputs and isinstance(inputs[0], TableSpec):
+        drawn, what = [inputs[0].drawn(random) for _ in range(_SAMPLES)], "tables like uniform draws"
+    if drawn:
+        yield f"calibrate= of {what} from these ranges", {}, inputs, {"calibrate": drawn}
+
+
+def _ranges(error: Exception, inputs: tuple[Any, ...], options: dict[str, Any]) -> Iterator[Change]:
+    is_known = _have_ranges(inputs) and options.get("calibrate") is None
+    for part in _RANGES if is_known and not isinstance(error, NoStepError) else ():
+        ends = [(float(f"{low + part * (high - low):.3g}"), high) for low, high in map(_ends, inputs)]
+        narrower = tuple(replace(x, range=own) for x, own in zip(inputs, ends, strict=True))
+        told = " and ".join(f"range=({low:g}, {high:g})" for low, high in ends)
+        yield told, {}, narrower, {}
 
 
 def _have_ranges(inputs: tuple[Any, ...]) -> bool:
-    return all(isinstance(x, ArraySpec) and x.range is not None and x.step is None for x in inputs)
+    """Whether inputs are arrays of any numbers in a range."""
+    known = [isinstance(x, ArraySpec) and x.range is not None and x.step is None for x in inputs]
+    return bool(known) and all(known)
 
 
-def _bits(error: Error, inputs: tuple[Any, ...], options: dict[str, Any]) -> Iterator[Change]:
+def _ends(spec: Any) -> tuple[float, float]:
+    low, high = spec.range
+    return low, high
+
+
+def _bits(error: Exception, inputs: tuple[Any, ...], options: dict[str, Any]) -> Iterator[Change]:
     if not isinstance(error, (PrecisionError, LevelError)):
         return
     asked = options.get("precision_bits") or Options.precision_bits

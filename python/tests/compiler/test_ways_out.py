@@ -3,6 +3,8 @@ is NumPy in float64 on encrypted inputs."""
 
 from __future__ import annotations
 
+import ast
+import dataclasses
 import math
 import re
 from collections.abc import Callable
@@ -10,9 +12,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 
 import hemera as hm
 from hemera import errors
+
+from .onnx_models import model, node
 
 ROOM = 0.75
 Ends = tuple[float, float]
@@ -131,3 +138,73 @@ def test_samples_that_were_given_are_no_way_out() -> None:
     with pytest.raises(errors.RangeError) as told:
         hm.compile(z_scores, hm.ArraySpec(SHAPE, range=(0, 1)), calibrate=samples, security=None)
     assert "calibrate= of" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: (x > 3).sum(),
+        lambda x: np.argmax(x),
+        lambda x: np.where(x >= 3, x, 0 * x),
+        lambda x: np.digitize(x, [1, 3]).sum(),
+    ],
+)
+def test_steps_are_ways_out_of_comparisons(function: Program) -> None:
+    spec = hm.ArraySpec((6,), range=(0, 8))
+    with pytest.raises(TypeError, match="known step") as told:
+        hm.compile(function, spec, security=None)
+    step = float(re.search(r"compile: step=([\d.]+), where values are multiples of it", str(told.value))[1])
+    plan = hm.compile(function, dataclasses.replace(spec, step=step), security=None)
+    x = np.array([3.0, 3 + step, 3 - step, 0.0, 8.0, 8 - step])
+    for rows in (x, x[::-1]):
+        np.testing.assert_allclose(plan.local(threads=1)(rows), function(rows), atol=2.0**-8)
+
+
+TABLE = {"cost": np.arange(11.0), "days": 90 - 9 * np.arange(11.0), "sex": np.array(list("mfmfmfmfmfm"))}
+TABLE_RANGES = {"cost": (0, 10), "days": (0, 90)}
+
+
+@pytest.mark.parametrize(
+    ("study", "options", "told"),
+    [
+        (lambda t, more=0: np.log(t.cost + more).mean(), {}, ADDED),
+        (lambda t: np.sqrt(t.cost).mean(), {"precision_bits": 24}, r"(precision_bits=\d+)"),
+        (lambda t: t[t.cost > 5].days.mean(), {}, r"(steps=\{.*\})"),
+    ],
+)
+def test_ways_out_of_tables(study: Any, options: dict[str, Any], told: str) -> None:
+    spec = hm.TableSpec.of(TABLE, ranges=TABLE_RANGES)
+    with pytest.raises((errors.RangeError, errors.PrecisionError, TypeError)) as refused:
+        hm.compile(study, spec, security=None, **options)
+    way = re.search(told, str(refused.value).partition("compile: ")[2])[1]
+    if way.startswith("steps="):
+        spec = hm.TableSpec.of(TABLE, ranges=TABLE_RANGES, steps=ast.literal_eval(way[6:]))
+        frame, wanted, bits = TABLE, TABLE["days"][TABLE["cost"] > 5].mean(), 12
+    elif way.startswith("precision"):
+        options, frame, wanted = {"precision_bits": int(way[15:])}, TABLE, np.sqrt(TABLE["cost"]).mean()
+        bits = options["precision_bits"]
+    else:
+        more, own, frame, bits = float(way), study, TABLE, 16
+        study, wanted = (lambda t: own(t, more)), np.log(TABLE["cost"] + more).mean()
+    found = hm.compile(study, spec, security=None, **options).local(threads=1)(frame)
+    assert abs(float(found) - wanted) <= 2.0 ** (ROOM - bits) * max(1, abs(wanted))
+
+
+def test_ways_out_of_networks_and_estimators() -> None:
+    """They have no lines of the user's that numbers could be added to."""
+    x = np.linspace(0.0156, 1, 8).reshape(2, 4)
+    network = model([node("Log", ["x"], ["y"])])
+    with pytest.raises(errors.RangeError, match=r"range=\(0.0156, 1\)") as refused:
+        hm.compile(network, hm.ArraySpec(4, range=(0, 1)), security=None)
+    assert "compile: calibrate= of samples" in str(refused.value)
+    assert re.search(ADDED, str(refused.value)) is None
+    plan = hm.compile(network, hm.ArraySpec(4, range=(0.0156, 1)), security=None)
+    np.testing.assert_allclose(plan.local(threads=1)(x), np.log(x), atol=2.0**-13)
+    rows = np.random.default_rng(3).normal(size=(40, 3))
+    estimator = make_pipeline(StandardScaler(), SVC()).fit(rows, rows[:, 0] > 0)
+    with pytest.raises(errors.PrecisionError) as lacking:
+        hm.compile(estimator, calibrate=rows, precision_bits=44, security=None)
+    bits = int(re.search(r"compile: precision_bits=(\d+)", str(lacking.value))[1])
+    plan = hm.compile(estimator, calibrate=rows, precision_bits=bits, security=None)
+    found, wanted = plan.local(threads=1).decision_function(rows), estimator.decision_function(rows)
+    assert np.abs(found - wanted).max() <= 2.0 ** (ROOM - bits) * np.abs(wanted).max()

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hemera.arrays.facts import beside_steps
+from hemera.arrays.facts import beside_steps, multiples_within
 from hemera.compiler.specs import ArraySpec, checked_range
 from hemera.compiler.tables.frames import ReadColumn, read_frame
 from hemera.errors import MismatchError, ParameterError, RangeError
@@ -81,6 +81,19 @@ class ColumnSpec:
         if self.step is not None and beside_steps(values, self.step).any():
             raise ParameterError(f"column {self.name!r}: values are no multiples of its step {self.step:g}")
         return [values, (~missing).astype(np.float64)] if self.may_miss else [values]
+
+    def drawn(self, random: np.random.Generator, rows: int) -> NDArray[Any]:
+        """Uniform draws from the range, none of them missing."""
+        (low, high), step = self.range, self.step
+        if step is None:
+            return random.uniform(low, high, rows)
+        low, high = multiples_within(low, high, step)
+        values = np.float64(low) + step * random.integers(0, round((high - low) / step) + 1, rows)
+        if self.categories:
+            named: NDArray[Any] = np.array(self.categories, object)[values.astype(int) % len(self.categories)]
+            return named
+        truths: NDArray[Any] = values.astype(bool)
+        return truths if self.is_truth else values
 
     def _numbers(self, values: NDArray[Any]) -> NDArray[Any]:
         if len(values) and not self.categories:
@@ -201,6 +214,10 @@ class TableSpec:
                     f"{values[at]!r}. Public keys are part of the program: compile one for this table"
                 )
         return [array for own in self.columns for array in own.arrays(read[own.name])]
+
+    def drawn(self, random: np.random.Generator) -> dict[str, NDArray[Any]]:
+        """A table of uniform draws from the ranges of its columns."""
+        return {**self.keys, **{own.name: own.drawn(random, self.rows) for own in self.columns}}
 
     def __repr__(self) -> str:
         names = ", ".join(own.name for own in self.columns)
