@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import hemera
 from hemera import errors
 from hemera._files import which_file
+from hemera._inspect import HEMERA
 from hemera._process import Lock
 from hemera.pool.members import bind_thread
 from hemera.serving.admission import Admission, Rates
@@ -372,7 +373,14 @@ class Service:
                     other = cache.peek(found.client, model, found.generation)
                     if isinstance(other, ModelSession) and (copied := other.copied_to(self._loaders[device])):
                         return copied
-            return served.session(device, found.library, found.files)
+            try:
+                return served.session(device, found.library, found.files)
+            except errors.MismatchError as error:
+                if found.library != HEMERA:
+                    raise
+                # They came for another version, or for the model before this one, of other parameters.
+                kinds = "models" if isinstance(served, ServedModel) else "indexes"
+                raise KEYS_FIRST.refused(name=model, kinds=kinds) from error
 
         session = self._with_room(device, (found.client, model), load)
         session.digest, session.is_wanted = found.digest, served.is_current

@@ -22,7 +22,7 @@ from hemera.serving.home import Home
 from ..refusals import raises
 from .conftest import BOUND, Process, client_of, serving, wait_until
 from .server_requests import code
-from .test_replaced_models import data
+from .test_replaced_models import data, package_of
 
 CLIENTS = [f"client{at}.{at:016x}" for at in range(4000)]
 
@@ -215,3 +215,16 @@ def test_no_answer_is_read_by_another_version_while_weights_change(
     assert set(count) == {package.digest for _, package in versions}
     assert min(count.values()) > 20
     assert any(each.get("code") == "model_changed" for each in lines)
+
+
+def test_versions_of_other_parameters_by_turns(tmp_path: Path) -> None:
+    """Keys are kept for the name without its version: those of another ring are sent anew."""
+    home, (rows, *weights) = Home(tmp_path / "home"), np.random.default_rng(0).uniform(-1, 1, (3, 4, 4))
+    for at, own in enumerate(weights):
+        package_of(own, degree=1024 << at).save(file := tmp_path / f"risk@{at}.hemera-model")
+        home.add_model(file)
+    token = home.clients.add("alice")
+    with serving(home) as running, client_of(running.url, token, patience=BOUND) as client:
+        for at in (0, 1, 0, 0, 1):
+            np.testing.assert_allclose(client.predict(f"risk@{at}", rows), rows @ weights[at], atol=1e-5)
+        assert running.metric("hemera_key_uploads_total", status="201") == 4
