@@ -50,7 +50,7 @@ _NEARLY = 2.0**-7
 """Bits by which functions may differ that are made once."""
 
 
-def named(x: A, name: str) -> A:
+def named(x: A, name: str, least_bits: float = 2.0) -> A:
     """A function of `hemera.circuits` on the range of the values, with the program's precision."""
     recorder_of(x).approximates(name)
     if name == "sqrt":
@@ -75,7 +75,7 @@ def named(x: A, name: str) -> A:
         with np.errstate(all="ignore"):
             values = np.abs(size(np.linspace(*ends, GRID)))
         largest = float(values[np.isfinite(values)].max(initial=1.0))
-        bits = max(2.0, recorder_of(x).tolerance_bits(largest))
+        bits = max(least_bits, recorder_of(x).tolerance_bits(largest))
         try:
             function = recorder_of(x).made(make.__name__, *ends, lambda: make(ends, bits=bits))
             return x.apply(function, formula=clear)

@@ -25,9 +25,12 @@ from hemera.arrays.recorded import (
     recorder_of,
 )
 from hemera.arrays.recorder import user_line
-from hemera.errors import ParameterError, RangeError
+from hemera.circuits.elementary import reaches_zero
+from hemera.errors import ParameterError, PrecisionError, RangeError
 
 _MOST_EXPONENTS = 32
+_LEAST_OF_ROOTS = 0.8
+"""Powers of roots below this lose most of the bits that roots have."""
 
 
 def power(x: A, exponent: Any) -> A:
@@ -65,7 +68,14 @@ def _real_power(x: A, number: float) -> A:
             f"x ** {number:g} of values from {low:g} to {high:g} ({user_line()}), which NumPy has of "
             "positive ones alone: give the inputs a narrower range or samples (range=, calibrate=)"
         )
-    return approximated(x, _power_function(number))
+    try:
+        return approximated(x, _power_function(number))
+    except PrecisionError:
+        if 2 * number < _LEAST_OF_ROOTS or not reaches_zero(low, high):
+            raise
+    # Near 0 the root's power bends less than that of x, and takes the root's error to this power.
+    least_bits = 1 + recorder_of(x).tolerance_bits(high**number) / (2 * number)
+    return approximated(named(x, "sqrt", least_bits), _power_function(2 * number))
 
 
 @functools.lru_cache
@@ -73,7 +83,7 @@ def _power_function(number: float) -> Callable[[Any], Any]:
     """One object for equal exponents, so that equal operations are known as such."""
 
     def power_of(x: Any) -> Any:
-        return np.float64(x) ** number
+        return np.maximum(x, 0.0) ** number
 
     power_of.__name__ = "power"
     return power_of

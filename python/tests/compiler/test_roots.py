@@ -73,3 +73,15 @@ def test_roots_from_0_have_the_bits_that_are_asked_for(name: str) -> None:
         error = float(np.abs(run(*each) - function(*each)).max())
         assert -math.log2(error / size) >= 16 - ROOM, each
     assert plan.expected_bits() >= 16 - ROOM
+
+
+@pytest.mark.parametrize(("exponent", "high"), [(1 / 2.2, 1.0), (1 / 2.4, 255.0), (0.4, 1.0)])
+def test_powers_of_values_that_reach_0(exponent: float, high: float) -> None:
+    """Powers of their roots have the bits that were asked for, at 0 and next to it."""
+    x = high * np.concatenate([[0.0], np.geomspace(1e-13, 1, 63)])
+    spec = hm.ArraySpec(x.shape, range=(0, high))
+    plan = hm.compile(lambda x: x**exponent, spec, security=None)
+    found, wanted = plan.local(threads=1)(x), x**exponent
+    assert np.abs(found - wanted).max() <= 2.0 ** (0.5 - 16) * wanted.max()
+    with pytest.raises(hm.errors.PrecisionError, match="no polynomial of degree 1023"):
+        hm.compile(lambda x: x**0.38, spec, security=None)
