@@ -155,6 +155,8 @@ def make_server(
         server_header=False,
         proxy_headers=False,
         lifespan="on",
+        # uvloop, where it is installed, would not end without clients that let go, nor say why it takes none.
+        loop="asyncio",
         http=cast(Any, connections.protocol),
         ws="none",
         backlog=_BACKLOG,

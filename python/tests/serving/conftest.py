@@ -138,6 +138,7 @@ def served(
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("uvicorn.server.asyncio", _Often())
+        patch.setitem(sys.modules, "uvloop", object())  # uvicorn would take it where it is installed
         thread.start()
         try:
             wait_until(lambda: server.started or not thread.is_alive())
@@ -192,10 +193,8 @@ def rollout(folder: Path, first: Package) -> Iterator[tuple[Rollout, str]]:
     token = home.clients.add("alice")
     made = Rollout(home)
     made.start(first)
-    try:
+    with made._stack:  # which ends what runs
         yield made, token
-    finally:
-        made.stop()
 
 
 @pytest.fixture
