@@ -279,7 +279,7 @@ def test_a_digit_of_a_key_is_in_memory_at_a_time() -> None:
     command = [sys.executable, "-c", PROGRAM]
     found = subprocess.run(command, check=True, capture_output=True, text=True, timeout=BOUND).stdout
     whole, streamed, at_once = map(int, found.split())
-    assert streamed < whole / 20 < whole < at_once
+    assert streamed < 3 / 50 * whole < whole < at_once
 
 
 LOADED = """
