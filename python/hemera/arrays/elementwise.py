@@ -27,6 +27,7 @@ from hemera.arrays.recorded import (
     bounds_of,
     broadcast,
     encrypted,
+    facts_of,
     filled,
     joined_shape,
     kind_of,
@@ -56,6 +57,12 @@ def named(x: A, name: str, least_bits: float = 2.0) -> A:
     if name == "sqrt":
         x = at_node(x, recorder_of(x).not_negative(number_of(x)))
     x = kept_from_zero(x, name)
+    found = _named(x, name, least_bits)
+    facts_of(found).applied = name, number_of(x)
+    return found
+
+
+def _named(x: A, name: str, least_bits: float) -> A:
     clear, make = FORMULAS[name], getattr(circuits, _NAMES.get(name, name))
     size = np.abs if name == "gelu" else clear
     low, high = x.range

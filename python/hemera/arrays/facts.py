@@ -246,3 +246,5 @@ class Facts:
     """For a mask of real numbers, which nothing computes: the node that it is of, and where that jumps."""
     extreme: Extreme | None = None
     """What these are the largest or smallest ones of."""
+    applied: tuple[str, int] | None = None
+    """The function of a node that these are, by its name in `hemera.arrays.elementwise.named`."""

@@ -46,6 +46,7 @@ from hemera.arrays.recorded import (
     rearranged,
 )
 from hemera.arrays.spectra import TRANSFORMS
+from hemera.errors import ParameterError
 from hemera.inputs.plain import plain_array, refuse_missing
 
 Function = Callable[..., Any]
@@ -121,6 +122,14 @@ def _polyval(p: Any, x: Any) -> Any:
 def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """`numpy.trace`."""
     return arithmetic.total(rearranged(x, lambda y: np.diagonal(y, offset, axis1, axis2)), -1)
+
+
+def _cross(a: Any, b: Any, *, axis: int = -1) -> Any:
+    """`numpy.cross` of vectors of 3 elements along the last axis."""
+    if axis != -1 or np.shape(a)[-1:] != (3,) or np.shape(b)[-1:] != (3,):
+        raise ParameterError("np.cross takes encrypted vectors of 3 elements along the last axis")
+    (x, y), (z, w) = ([np.take(each, np.roll(range(3), turns), -1) for turns in (-1, -2)] for each in (a, b))
+    return x * w - y * z
 
 
 def _einsum(subscripts: Any, *operands: Any, optimize: Any = False, order: Any = "K") -> Any:
@@ -322,6 +331,7 @@ COMPUTING: dict[Function, Function] = {
     np.corrcoef: statistics.correlations,
     np.correlate: linear_algebra.correlate,
     np.cov: statistics.covariances,
+    np.cross: _cross,
     np.dot: contraction.dot,
     np.einsum: _einsum,
     np.inner: contraction.inner,

@@ -26,6 +26,7 @@ from hemera.arrays.facts import (
     step_of_sum,
     widened,
 )
+from hemera.arrays.norms import known_of_product
 from hemera.arrays.operations import Affine, Apply, Formula, Input, LookUp, Multiply, Operation
 from hemera.arrays.sparse_map import Floats, Shape, SparseMap
 from hemera.arrays.tensor import TensorProgram
@@ -173,8 +174,12 @@ class Recorder:
         """Products, element by element, of two nodes of one shape."""
         one, other = self.facts[a], self.facts[b]
         step = None if one.step is None or other.step is None else one.step * other.step
-        sign = 1 if a == b else one.sign * other.sign
-        return self._add(Multiply(), (a, b), self.program.nodes[a].shape, step, sign)
+        sign, limits = known_of_product(self.program, self.facts, a, b)
+        sign = sign or one.sign * other.sign
+        number = self._add(Multiply(), (a, b), self.program.nodes[a].shape, step, sign)
+        if limits is not None:
+            self.narrow(number, *limits)
+        return number
 
     def apply(
         self,

@@ -133,6 +133,10 @@ COMPUTED: dict[Any, list[Program]] = {
         lambda x: np.gradient(np.tile(matrix(x), (2, 2))),
         lambda x: np.gradient(np.tile(matrix(x), (2, 2)), 0.5, axis=1),
     ],
+    np.cross: [
+        lambda x: np.cross(x.ravel()[:3], x.ravel()[-3:]),
+        lambda x: np.cross([1.0, -2, 3], x.ravel()[:3]),
+    ],
     np.inner: [
         lambda x: np.inner(x, np.ones(x.shape[-1])),
         lambda x: np.inner(x, x),

@@ -191,7 +191,7 @@ ONE_POLYNOMIAL: dict[str, tuple[Program, tuple[float, float], int]] = {
     "softplus": (lambda x: np.log1p(np.exp(x)), (-20, 20), 6),
     "log of a sigmoid": (lambda x: np.log(sigmoid(x)), (-6, 6), 5),
     "tanh by exponentials": (lambda x: (np.exp(x) - np.exp(-x)) / (np.exp(x) + np.exp(-x)), (-4, 4), 6),
-    "normal density": (lambda x: np.exp(-x * x / 2), (-6, 6), 6),
+    "exponential of a square": (lambda x: np.exp(-x * (x + 1) / 2), (-6, 5), 6),
     "mish": (lambda x: x * np.tanh(np.log1p(np.exp(x))), (-6, 6), 6),
     "logit": (lambda x: np.log(x / (1 - x)), (0.01, 0.99), 6),
     "entropy of a bit": (lambda x: -(x * np.log(x) + (1 - x) * np.log(1 - x)), (0.01, 0.99), 5),
