@@ -17,11 +17,9 @@ from hemera.inputs.plain import plain_array
 
 class ComplexArray(Operators):
     """An encrypted array of complex numbers: `real` and `imag` are encrypted arrays, to compute with and to
-    return. It has + - * / by plain numbers, conj and NumPy's transforms."""
+    return. It has + - * / by plain numbers, abs, conj and NumPy's transforms."""
 
-    _instead: ClassVar = {
-        "absolute": "z.real**2 + z.imag**2 is its square; np.sqrt takes numbers that are not near 0",
-    }
+    _instead: ClassVar[dict[str, str]] = {}
     _otherwise: ClassVar[str] = "compute with z.real and z.imag"
 
     def __init__(self, real: Any, imag: Any) -> None:
@@ -66,6 +64,7 @@ class ComplexArray(Operators):
         np.negative: lambda z: ComplexArray(-z.real, -z.imag),
         np.positive: lambda z: z,
         np.conjugate: conj,
+        np.absolute: lambda z: np.hypot(z.real, z.imag),
     }
     _reflected: ClassVar = {np.subtract: lambda z, other: (-z)._plus(other)}
 

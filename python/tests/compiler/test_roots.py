@@ -54,6 +54,17 @@ CASES: dict[str, Case] = {
         [(-2, 2)],
         [(np.zeros(32),), (np.full(32, 1e-2),), (VALUES / 25 - 2,)],
     ),
+    "magnitudes of a spectrum": (
+        lambda x: np.abs(np.fft.rfft(x)),
+        [(-1, 1)],
+        [
+            (VALUES / 50 - 1,),
+            (np.zeros(32),),
+            (np.ones(32),),
+            (1e-4 * np.eye(32)[3],),
+            (np.cos(np.arange(32)),),
+        ],
+    ),
     "hypotenuse": (
         np.hypot,
         [(-10, 10)] * 2,
