@@ -258,7 +258,9 @@ def _rows_of_width(bits: int, ints: hm.integers.Context, numbers: Sequence[int],
             clear = _operands(dtype, count, bits)[: case.operands]
             given = [ints.encrypt(x) for x in clear]
             found = case.encrypted(*given)
-            _require_equal(f"{dtype} {case.name}", ints.decrypt(found), case.clear(*clear))
+            # Once: NumPy 2 may write the result over an operand that nothing but the tuple holds.
+            expected = case.clear(*clear)
+            _require_equal(f"{dtype} {case.name}", ints.decrypt(found), expected)
             facts = {"measurement": case.name, "dtype": str(dtype), "values": count}
             measured = timed(
                 ints.evaluator.context,
@@ -277,7 +279,7 @@ def _rows_of_width(bits: int, ints: hm.integers.Context, numbers: Sequence[int],
                 yield {**facts, "mode": "graph", "refused": "out of memory"}
                 continue
             again: Any = graph(*given)
-            _require_equal(f"{dtype} {case.name} as a graph", ints.decrypt(again), case.clear(*clear))
+            _require_equal(f"{dtype} {case.name} as a graph", ints.decrypt(again), expected)
             measured = timed(
                 ints.evaluator.context,
                 lambda graph=graph, given=given: graph(*given),  # type: ignore[misc]
