@@ -70,7 +70,7 @@ def _named(x: A, name: str, least_bits: float) -> A:
     if name in ("log", "sqrt") and (low < 0 or (low == 0 and name == "log")):
         refusal = NearZeroError(
             f"{name} of values from {low:g} on ({user_line()}): give the inputs a narrower range (range=, or "
-            f"calibrate=), or add a number before, as in np.{name}(x + {0.01 - low:g})"
+            f"calibrate=), or add a number before, as in np.{name}(np.maximum(x, 0) + 0.01)"
         )
     elif name == "reciprocal" and low <= 0 <= high:
         refusal = NearZeroError(

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TypeVar, cast
+
+import numpy as np
 
 from hemera.arrays.operations import Affine, Apply, Multiply
 from hemera.arrays.recorded import Recorded, number_of, recorder_of
@@ -30,6 +32,11 @@ class Place:
     where: str
     low: float
     high: float
+
+    @property
+    def is_in_midst(self) -> bool:
+        """Whether 0 is further in the range than errors bring it there."""
+        return self.low < -_FAR * self.high
 
 
 class NearZeroError(RangeError):
@@ -68,7 +75,11 @@ def kept_from_zero(x: _A, name: str) -> _A:
     """The operand of a function, with the number that is added there, if there is one."""
     numbers = _added.get()
     number = numbers.get((name, user_line())) if numbers else None
-    return x if number is None else x + number
+    if number is None:
+        return x
+    if Place(name, "", *x.range).is_in_midst:
+        x = cast("_A", np.maximum(x, 0.0))
+    return x + number
 
 
 def places_of(x: Recorded, name: str) -> tuple[Place, ...]:

@@ -26,8 +26,6 @@ _SECONDS = 10.0
 """For all tries together; one that has begun ends at its next report of progress."""
 _PARTS, _PARTS_OF_ROOTS = (10, 7, 4), (8, 5)
 """Numbers that are added are 2^-part of the largest value; below roots its square, which takes levels."""
-_LOWEST = 2.0**-6
-"""The part of the largest value by which errors may take values of one sign beyond 0."""
 _RANGES = (1 / 64, 1 / 16, 1 / 4)
 """Parts of a range that are left out at its lower end."""
 _STEPS = (0.01, 0.1, 1)
@@ -102,10 +100,12 @@ Change = tuple[str, dict[tuple[str, str], float], tuple[Any, ...], dict[str, Any
 
 def _numbers(error: Exception, inputs: tuple[Any, ...], _options: dict[str, Any]) -> Iterator[Change]:
     places = error.places if isinstance(error, (NearZeroError, NearZeroPrecisionError)) else ()
-    if any(each.low < -_LOWEST * each.high for each in places):
-        return  # 0 is in the midst of the range
-    are_roots = any(each.name == "sqrt" for each in places)
-    for part in (_PARTS_OF_ROOTS if are_roots else _PARTS) if places else ():
+    if any(each.is_in_midst and each.name == "reciprocal" for each in places):
+        return
+    parts: Sequence[int] = _PARTS_OF_ROOTS if any(each.name == "sqrt" for each in places) else _PARTS
+    if any(each.is_in_midst for each in places):
+        parts = parts[-1:]  # maxima take levels, and time
+    for part in parts if places else ():
         added = {(each.name, each.where): _number(each, part) for each in places}
         told = [_added_text(each, added[each.name, each.where]) for each in places]
         yield " and ".join(dict.fromkeys(told)), added, inputs, {}
@@ -114,13 +114,15 @@ def _numbers(error: Exception, inputs: tuple[Any, ...], _options: dict[str, Any]
 def _number(place: Place, part: int) -> float:
     """A number of one digit, by which values are above 0."""
     size = 2.0 ** -(part * (2 if place.name == "sqrt" else 1)) * place.high
-    number = size + max(0.0, -place.low)
+    number = size + (0.0 if place.is_in_midst else max(0.0, -place.low))
     digits = 10.0 ** math.floor(math.log10(size)) if size > 0 else 1.0
     return math.ceil(number / digits) * digits
 
 
 def _added_text(place: Place, number: float) -> str:
     told = f"{float(f'{number:.6g}'):g}"
+    if place.is_in_midst:
+        return f"np.{place.name}(np.maximum(x, 0) + {told}) in {place.where}"
     if place.name == "reciprocal":
         return f"{told} added to the divisor in {place.where}, as in y / (x + {told})"
     if place.name == "log":

@@ -121,6 +121,23 @@ def test_no_number_is_told_where_values_have_both_signs() -> None:
     assert "added" not in message
 
 
+def test_roots_of_values_that_may_be_below_0_take_a_maximum() -> None:
+    def risk(w: Any, c: Any, of: Program = lambda x: x) -> Any:
+        return np.sqrt(of(w @ c @ w))
+
+    specs = hm.ArraySpec(3, range=(0, 1)), hm.ArraySpec((3, 3), range=(-1, 1))
+    with pytest.raises(errors.RangeError, match=r"sqrt of values from -9 on") as told:
+        hm.compile(risk, *specs, security=None)
+    way = r"compile: np.sqrt\(np.maximum\(x, 0\) \+ ([\d.e+-]+)\) in test_ways_out.py:\d+"
+    more = float(re.search(way, str(told.value))[1])
+    assert 0 < more <= 9 * 2.0**-9
+    followed = lambda w, c: risk(w, c, lambda x: np.maximum(x, 0) + more)  # noqa: E731
+    run = hm.compile(followed, *specs, security=None).local(threads=1)
+    for w in (np.ones(3), np.zeros(3), np.array([0.5, 0.25, 0.25])):
+        for c in (np.eye(3), -np.eye(3), np.ones((3, 3)), np.zeros((3, 3))):
+            assert abs(float(run(w, c)) - followed(w, c)) <= 2.0 ** (ROOM - 16) * 3
+
+
 def test_what_is_tried_is_told_to_nobody() -> None:
     told: list[str] = []
     with pytest.raises(errors.RangeError, match="These were tried"):
