@@ -12,8 +12,11 @@ from hemera.errors import ParameterError
 from hemera.parameters import Parameters
 from hemera.program.operations import Operation, Place
 from hemera.program.operations.places import encoding_of, rounding_of
-from hemera.program.program import Program
+from hemera.program.program import Node, Program
 from hemera.program.values import Array
+
+_MOST_ROUNDINGS = 2.0**12
+"""Operations that take noise of so many roundings are not watched."""
 
 
 class ExpectedNoise:
@@ -42,14 +45,20 @@ class ExpectedNoise:
         self._program, self._params = program, params
         self._levels = program.levels(params)
         self._random = np.random.default_rng(seed)
-        frail = [node.operands[0] for node in program.nodes if node.operation.is_frail]
-        self._quiet: dict[int, Array | None] = dict.fromkeys(frail)
-        """Operands of frail operations without noise, of the run that follows."""
-        self._squares: dict[int, list[float]] = {at: [] for at in frail}
+        watched = [at for node in program.nodes if self._is_watched(node) for at in node.operands]
+        self._quiet: dict[int, Array | None] = dict.fromkeys(watched)
+        """Operands whose noise counts without noise, of the run that follows."""
+        self._squares: dict[int, list[float]] = {at: [] for at in watched}
         """Mean squares of the noise that these had in runs."""
 
     of_rescale = staticmethod(rounding_of)
     of_encoding = staticmethod(encoding_of)
+
+    def _is_watched(self, node: Node) -> bool:
+        """Whether an operation hangs on the noise of its operands, which may be as much as it takes."""
+        place = self._program.place(node, self._params, self._levels)
+        most = _MOST_ROUNDINGS * place.rounding * place.copies
+        return node.operation.is_frail or node.operation.most_noise < most
 
     def follow(self, inputs: Sequence[Array]) -> None:
         """Note what the next run would be without noise, where an operation's own noise depends on that."""
@@ -83,9 +92,15 @@ class ExpectedNoise:
             deviation: Any = math.hypot(place.complex_encoding, of_key)
         else:
             x = operation.rounded_result(place, x, *operands)
-            if operation.is_frail:
-                (source,) = self._program.nodes[value - len(self._program.inputs)].operands
-                deviation = operation.worst_noise(place, self._error_of(source, operands[0]))
+            node = self._program.nodes[value - len(self._program.inputs)]
+            error = 0.0
+            if self._is_watched(node):
+                error = math.hypot(*map(self._error_of, node.operands, operands))
+            # Each copy of a slot has its own noise, of which the value is the mean.
+            if error * place.copies > operation.most_noise:  # at least one grows to anything
+                deviation = 1 + float(np.abs(x).max(initial=0.0))
+            elif operation.is_frail:
+                deviation = operation.worst_noise(place, error)
             else:
                 deviation = operation.noise(place, *operands)
         if np.ndim(deviation) == 0 and deviation == 0:

@@ -110,6 +110,11 @@ class Operation(ABC):
         return error
 
     @property
+    def most_noise(self) -> float:
+        """The largest deviation of its operands' noise together, of real parts, that its result bears."""
+        return math.inf
+
+    @property
     def summand(self) -> Array | None:
         """The array that it adds to its operand, where it does no more."""
         return None

@@ -80,6 +80,12 @@ _OF_SLOPES = 4.0
 """Where noise times the square of a slope is this part of 1, it counts as all of a function's error."""
 
 
+_MOST_NOISE = {"maximum": 0.8, "relu": 0.8, "leaky_relu": 0.8, "abs": 0.4}
+"""The most noise near 0, in errors of functions by the sign of a value. A sign is a chain of polynomials that
+make values near 0 as large as 1, and their noise with them: its imaginary part, which nothing bounds, leaves
+the interval from -1 to 1 with twice as much for one of a thousand values, and grows to anything."""
+
+
 @functools.lru_cache(maxsize=128)
 def _slope_at_low_end(function: Function) -> float:
     low, _ = function.intervals[0]
@@ -133,13 +139,16 @@ class _OfFunction(SlotBySlot):
             recipe.get("low", math.inf), recipe.get("high", 0.0)
         )
 
+    @property
+    def most_noise(self) -> float:
+        return _MOST_NOISE.get(self.function.name, math.inf) * self.function.error
+
     def worst_noise(self, at: Place, error: float, /) -> float:
         # Near 0 a value's noise times the slope. Where noise times the square of the slope is near 1, as may
         # be that of a copy of its slot, values below 0 grow without bounds.
         slope = _slope_at_low_end(self.function)
         noise = math.hypot(error, max(1.0, *self.function.intervals[0]) * at.rounding)
-        copies = math.sqrt(at.params.max_slots / at.form.slots)
-        of_operand = slope * noise * max(1.0, _OF_SLOPES * self.function.error * slope * copies)
+        of_operand = slope * noise * max(1.0, _OF_SLOPES * self.function.error * slope * at.copies)
         mean, worst = self._at(at).own_error
         return max(of_operand, worst if worst > mean else 0.0)  # of draws both are one, as large as values
 

@@ -47,6 +47,11 @@ class Place:
     """The form of its first operand."""
 
     @property
+    def copies(self) -> float:
+        """How much larger the noise of each copy of a slot is than that of their mean, the value."""
+        return math.sqrt(self.params.max_slots / self.form.slots)
+
+    @property
     def rounding(self) -> float:
         """As of `rounding_of`."""
         return rounding_of(self.params, self.form.slots)
