@@ -45,17 +45,20 @@ class ExpectedNoise:
         self._program, self._params = program, params
         self._levels = program.levels(params)
         self._random = np.random.default_rng(seed)
-        watched = [at for node in program.nodes if self._is_watched(node) for at in node.operands]
+        made = enumerate(program.nodes, len(program.inputs))
+        self._watched = {value: node.operands for value, node in made if self._hangs_on_noise(node)}
+        """The operands whose noise counts, by the value that is made of them."""
+        watched = [each for operands in self._watched.values() for each in operands]
         self._quiet: dict[int, Array | None] = dict.fromkeys(watched)
-        """Operands whose noise counts without noise, of the run that follows."""
+        """These operands without noise, of the run that follows."""
         self._squares: dict[int, list[float]] = {at: [] for at in watched}
         """Mean squares of the noise that these had in runs."""
 
     of_rescale = staticmethod(rounding_of)
     of_encoding = staticmethod(encoding_of)
 
-    def _is_watched(self, node: Node) -> bool:
-        """Whether an operation hangs on the noise of its operands, which may be as much as it takes."""
+    def _hangs_on_noise(self, node: Node) -> bool:
+        """Whether an operation's own noise depends on that of its operands, or they may have too much."""
         place = self._program.place(node, self._params, self._levels)
         most = _MOST_ROUNDINGS * place.rounding * place.copies
         return node.operation.is_frail or node.operation.most_noise < most
@@ -92,10 +95,7 @@ class ExpectedNoise:
             deviation: Any = math.hypot(place.complex_encoding, of_key)
         else:
             x = operation.rounded_result(place, x, *operands)
-            node = self._program.nodes[value - len(self._program.inputs)]
-            error = 0.0
-            if self._is_watched(node):
-                error = math.hypot(*map(self._error_of, node.operands, operands))
+            error = math.hypot(*map(self._error_of, self._watched.get(value, ()), operands))
             # Each copy of a slot has its own noise, of which the value is the mean.
             if error * place.copies > operation.most_noise:  # at least one grows to anything
                 deviation = 1 + float(np.abs(x).max(initial=0.0))
