@@ -37,8 +37,10 @@ def known_of_product(
 def _largest_quotient(
     program: TensorProgram, facts: Sequence[Facts], number: int, inverse: int
 ) -> float | None:
-    """The largest magnitude of the elements of a node times an inverse of roots, or of products of roots, of
-    sums of squares of what the node is sums of products of; None: not known."""
+    """The largest magnitude of the elements of a node times an inverse; None: not known.
+
+    The node is made of sums of products, and the inverse of roots of the sums of their factors' squares, or
+    of products of two such roots."""
     walk = _Walk(program, facts)
     walk.follow(inverse, np.arange(program.nodes[inverse].size), 1.0)
     if walk.divisor is None or not 1 <= len(walk.roots) <= 2:

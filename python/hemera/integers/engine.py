@@ -187,7 +187,7 @@ class Engine(Cleaning):
         Raises:
             NoiseError: if a number could be misread with a probability above 2^-128.
         """
-        factor = self._whole.ratio / period
+        factor = round(self._whole.ratio) / period
         scaled = self.times(x, factor)
         vectors = x.value.shape[0]
         if vectors == 1 or self._whole.real:

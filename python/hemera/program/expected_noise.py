@@ -16,7 +16,7 @@ from hemera.program.program import Node, Program
 from hemera.program.values import Array
 
 _MOST_ROUNDINGS = 2.0**12
-"""Operations that take noise of so many roundings are not watched."""
+"""The noise, in roundings, that operands are sure to stay below: it need not be followed."""
 
 
 class ExpectedNoise:

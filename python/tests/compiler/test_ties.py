@@ -11,7 +11,7 @@ from hemera import circuits
 from hemera.circuits import Function
 from hemera.circuits.functions import stages_of
 from hemera.compiler.compiling import compile as compiled_once
-from hemera.program.operations.circuits import _MOST_NOISE
+from hemera.program.operations.circuits import MOST_NOISE
 
 from ..refusals import raises
 
@@ -36,7 +36,7 @@ def test_noise_of_both_parts_is_bounded_up_to_the_most_and_grows_above_it(functi
                 sign = chebyshev.chebval(sign, np.where(np.abs(each) > 1e-13, each, 0.0))
         return float(np.nan_to_num(np.abs(sign), nan=np.inf).max())
 
-    most = _MOST_NOISE[function.name] * function.error
+    most = MOST_NOISE[function.name] * function.error
     assert largest(most) < 1
     assert largest(6 * most) > 10
 

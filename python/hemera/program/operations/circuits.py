@@ -80,7 +80,7 @@ _OF_SLOPES = 4.0
 """Where noise times the square of a slope is this part of 1, it counts as all of a function's error."""
 
 
-_MOST_NOISE = {"maximum": 0.8, "relu": 0.8, "leaky_relu": 0.8, "abs": 0.4}
+MOST_NOISE = {"maximum": 0.8, "relu": 0.8, "leaky_relu": 0.8, "abs": 0.4}
 """The most noise near 0, in errors of functions by the sign of a value. A sign is a chain of polynomials that
 make values near 0 as large as 1, and their noise with them: its imaginary part, which nothing bounds, leaves
 the interval from -1 to 1 with twice as much for one of a thousand values, and grows to anything."""
@@ -141,7 +141,7 @@ class _OfFunction(SlotBySlot):
 
     @property
     def most_noise(self) -> float:
-        return _MOST_NOISE.get(self.function.name, math.inf) * self.function.error
+        return MOST_NOISE.get(self.function.name, math.inf) * self.function.error
 
     def worst_noise(self, at: Place, error: float, /) -> float:
         # Near 0 a value's noise times the slope. Where noise times the square of the slope is near 1, as may
