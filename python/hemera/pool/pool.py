@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Sequence
+import functools
+import inspect
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, Literal, NoReturn, TypeVar, overload
@@ -13,8 +14,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from hemera import _core
 from hemera.circuits import Bootstrap, IntegerBootstrap, LinearTransform, TransformGrid
-from hemera.circuits.needs import KeyNeeds
-from hemera.inputs.arguments import Progress, as_integer, described, require_type
+from hemera.inputs.arguments import as_integer, described, require_type
 from hemera.inputs.encoding import room_in
 from hemera.inputs.source import Source
 from hemera.objects.batches import concatenate
@@ -22,7 +22,7 @@ from hemera.objects.ciphertext import Ciphertext, Plaintext
 from hemera.objects.context import Context
 from hemera.objects.devices import DeviceOptions
 from hemera.objects.evaluator import Relinearization
-from hemera.objects.keys import Keys, SecretKey, SwitchingKey
+from hemera.objects.keys import Keys, SecretKey
 from hemera.objects.stored import Belonging, Stored
 from hemera.parameters import Parameters
 from hemera.pool.calls import Call, parts_of, replicated, require_member
@@ -43,7 +43,8 @@ class Pool(Context):
 
     A pool has the interface of a `Context`, and the evaluators of `bind` that of an `Evaluator`. Keys are
     those of one member until they are used: after `bind` another member copies each evaluation key at its
-    first use. Secret keys are copied by `replicate` alone. Any number of threads may use a pool.
+    first use. Secret keys are copied by `replicate` alone; methods that take one run on its member. Any
+    number of threads may use a pool.
 
     Args:
         params: as of `Context`.
@@ -215,65 +216,6 @@ class Pool(Context):
         `replicate` copies it."""
         return self._team.run_on(0, self.contexts[0].generate_secret_key)
 
-    def generate_keys(
-        self,
-        secret_key: SecretKey,
-        *,
-        public_key: bool = True,
-        relinearization: bool = True,
-        rotations: Iterable[int] = (),
-        sum_slots: bool | int = False,
-        conjugation: bool = False,
-        swap_rows: bool = False,
-        galois_level: int | None = None,
-        plan: KeyNeeds | Iterable[KeyNeeds] = (),
-        progress: Progress = None,
-    ) -> Keys:
-        """Keys for a server, on the member of the secret key: see `Context.generate_keys`."""
-        made: Keys = self._at_secret(
-            secret_key,
-            "generate_keys",
-            lambda context: context.generate_keys(
-                secret_key,
-                public_key=public_key,
-                relinearization=relinearization,
-                rotations=rotations,
-                sum_slots=sum_slots,
-                conjugation=conjugation,
-                swap_rows=swap_rows,
-                galois_level=galois_level,
-                plan=plan,
-                progress=progress,
-            ),
-        )
-        return made
-
-    def save_keys(
-        self,
-        path: str | os.PathLike[str],
-        secret_key: SecretKey,
-        *,
-        progress: Progress = None,
-        **asked: Any,
-    ) -> None:
-        """A file of keys, on the member of the secret key: see `Context.save_keys`."""
-        self._at_secret(
-            secret_key,
-            "save_keys",
-            lambda context: context.save_keys(path, secret_key, progress=progress, **asked),
-        )
-
-    def generate_switching_key(
-        self, source: SecretKey, target: SecretKey, *, level: int | None = None
-    ) -> SwitchingKey:
-        """See `Context.generate_switching_key`. Both secret keys are of the same member."""
-        made: SwitchingKey = self._at_secret(
-            source,
-            "generate_switching_key",
-            lambda context: context.generate_switching_key(source, target, level=level),
-        )
-        return made
-
     def bind(
         self,
         keys: Keys,
@@ -370,7 +312,7 @@ class Pool(Context):
         replicated, its member encrypts all of them."""
         options: dict[str, Any] = {"encoding": encoding, "largest": largest}
         if isinstance(key, SecretKey) and not self._is_replicated(key):
-            whole = self._at_secret(key, "encrypt", lambda context: _encrypted(context, values, key, options))
+            whole = self._on_member_of(key, "encrypt", lambda own: _encrypted(own, values, key, options))
             return self._keyless.bind(whole)
         if isinstance(key, Keys):
             require_member(self._team, "encrypt", key)
@@ -414,48 +356,9 @@ class Pool(Context):
                 pass  # it names rows of a part
             else:
                 return found
-        return self._decrypting(
-            "decrypt",
-            ciphertext,
-            secret_key,
-            lambda context, x: context.decrypt(
-                x, secret_key, dtype=dtype, errors=errors, out=out, encoding=encoding
-            ),
-        )
-
-    def decrypt_for_sharing(
-        self,
-        ciphertext: Ciphertext,
-        secret_key: SecretKey,
-        *,
-        noise_bound: float | None = None,
-        statistical_bits: int = 40,
-        shares: int = 1,
-        dtype: DTypeLike | None = None,
-        encoding: str | None = None,
-    ) -> NDArray[Any]:
-        """Decrypt to a result that may be shown to others: see `Context.decrypt_for_sharing`. The member of
-        the secret key does so, and the values do not depend on the number of members."""
-        return self._decrypting(
-            "decrypt_for_sharing",
-            ciphertext,
-            secret_key,
-            lambda context, x: context.decrypt_for_sharing(
-                x,
-                secret_key,
-                noise_bound=noise_bound,
-                statistical_bits=statistical_bits,
-                shares=shares,
-                dtype=dtype,
-                encoding=encoding,
-            ),
-        )
-
-    def noise_budget(self, ciphertext: Ciphertext, secret_key: SecretKey) -> float:
-        """See `Context.noise_budget`."""
-        return self._decrypting(
-            "noise_budget", ciphertext, secret_key, lambda context, x: context.noise_budget(x, secret_key)
-        )
+        options = {"dtype": dtype, "errors": errors, "out": out, "encoding": encoding}
+        of_one: NDArray[Any] = self._at_secret("decrypt", ciphertext, secret_key, **options)
+        return of_one
 
     def noise_bound(self, *, depth: int, largest: float | None = None, terms: int = 1) -> float:
         """See `Context.noise_bound`."""
@@ -525,20 +428,41 @@ class Pool(Context):
             and self._is_replicated(secret_key)
         )
 
-    def _at_secret(self, key: SecretKey, operation: str, work: Callable[[Context], T]) -> T:
+    def _at_secret(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        """A method of the contexts, on the member of the secret key among its arguments, with ciphertexts
+        whole."""
+        given = inspect.signature(getattr(Pool, name)).bind(self, *args, **kwargs).arguments
+        key = given["source" if "source" in given else "secret_key"]
+        if "ciphertext" in given:
+            x = require_type(given["ciphertext"], Ciphertext, name, "a ciphertext")
+            Call(self._team, name, (x,), {})  # raises unless the ciphertext belongs here
+        return self._on_member_of(
+            key,
+            name,
+            lambda context: getattr(context, name)(
+                *(_whole(each, context) for each in args),
+                **{name: _whole(each, context) for name, each in kwargs.items()},
+            ),
+        )
+
+    def _on_member_of(self, key: SecretKey, operation: str, work: Callable[[Context], T]) -> T:
         """work(context) on the member of a secret key."""
         if not isinstance(key, SecretKey):
             raise TypeError(f"{operation} needs a SecretKey, not {described(key)}")
         member = require_member(self._team, operation, key)
         return self._team.run_on(member, lambda: work(self.contexts[member]))
 
-    def _decrypting(
-        self, operation: str, ciphertext: Ciphertext, key: SecretKey, work: Callable[[Context, Ciphertext], T]
-    ) -> T:
-        """work(context, whole ciphertext) on the member of a secret key."""
-        require_type(ciphertext, Ciphertext, operation, "a ciphertext")
-        Call(self._team, operation, (ciphertext,), {})  # raises unless the ciphertext belongs here
-        return self._at_secret(key, operation, lambda context: work(context, _whole(ciphertext, context)))
+
+def _at_secret(name: str) -> Callable[..., Any]:
+    @functools.wraps(getattr(Context, name))
+    def call(self: Pool, *args: Any, **kwargs: Any) -> Any:
+        return self._at_secret(name, *args, **kwargs)
+
+    return call
+
+
+for _name in ("generate_keys", "save_keys", "generate_switching_key", "decrypt_for_sharing", "noise_budget"):
+    setattr(Pool, _name, _at_secret(_name))
 
 
 def _encrypted(context: Context, values: Any, key: SecretKey, options: dict[str, Any]) -> Ciphertext:
