@@ -8,8 +8,9 @@ operand of one value has period 1, and takes no level where TenSEAL takes one fo
 
 from __future__ import annotations
 
+import functools
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hemera.compat.tenseal.context import home_of, require_galois_keys, require_relin_keys
@@ -21,6 +22,17 @@ from hemera.objects.ciphertext import Ciphertext
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+
+def in_place(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A method of the same arguments that changes the tensor itself, and returns it."""
+
+    @functools.wraps(method, updated=())  # "abstract" is not taken over
+    def change(self: EncryptedTensor, *args: Any, **kwargs: Any) -> Any:
+        return self._become(getattr(self, method.__name__)(*args, **kwargs))
+
+    change.__name__, change.__doc__ = f"{method.__name__}_", f"`{method.__name__}` in place."
+    return change
 
 
 class EncryptedTensor(StoredTensor):
@@ -157,41 +169,9 @@ class EncryptedTensor(StoredTensor):
 
     # --- In place. ---
 
-    def add_(self, other: Any) -> Self:
-        """`add` in place."""
-        return self._become(self.add(other))
-
-    def sub_(self, other: Any) -> Self:
-        """`sub` in place."""
-        return self._become(self.sub(other))
-
-    def mul_(self, other: Any) -> Self:
-        """`mul` in place."""
-        return self._become(self.mul(other))
-
-    def neg_(self) -> Self:
-        """`neg` in place."""
-        return self._become(self.neg())
-
-    def square_(self) -> Self:
-        """`square` in place."""
-        return self._become(self.square())
-
-    def pow_(self, power: int) -> Self:
-        """`pow` in place."""
-        return self._become(self.pow(power))
-
-    def polyval_(self, coefficients: Sequence[float]) -> Self:
-        """`polyval` in place."""
-        return self._become(self.polyval(coefficients))
-
-    def sum_(self, axis: int = 0) -> Self:
-        """`sum` in place."""
-        return self._become(self.sum(axis))
-
-    def dot_(self, other: Any) -> Self:
-        """`dot` in place."""
-        return self._become(self.dot(other))
+    add_, sub_, mul_, neg_ = in_place(add), in_place(sub), in_place(mul), in_place(neg)
+    square_, polyval_, dot_ = in_place(square), in_place(polyval), in_place(dot)
+    pow_, sum_ = in_place(pow), in_place(sum)  # noqa: A003
 
     # --- Operators. ---
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera.compat.tenseal.context import Context, home_of, require_relin_keys
-from hemera.compat.tenseal.encrypted import EncryptedTensor
+from hemera.compat.tenseal.encrypted import EncryptedTensor, in_place
 from hemera.compat.tenseal.keys import SecretKey
 from hemera.compat.tenseal.messages import whole_numbers
 from hemera.compat.tenseal.plain_tensor import PlainTensor, as_array
@@ -98,9 +98,7 @@ class EncryptedArray(EncryptedTensor):
         added = self._total(self._batch)
         return like(added, cipher_of(added), _batch=None)
 
-    def sum_batch_(self) -> Self:
-        """`sum_batch` in place."""
-        return self._become(self.sum_batch())
+    sum_batch_ = in_place(sum_batch)
 
     def dot(self, other: Any) -> Self:
         """The product of vectors and matrices, as NumPy's `dot`: see `mm`.
@@ -146,11 +144,7 @@ class EncryptedArray(EncryptedTensor):
 
     __matmul__ = mm
 
-    def mm_(self, other: Any) -> Self:
-        """`mm` in place."""
-        return self._become(self.mm(other))
-
-    __imatmul__ = mm_
+    mm_ = __imatmul__ = in_place(mm)
 
     def _as_operand(self, other: Any) -> Self | NDArray[Any]:
         return other if isinstance(other, type(self)) else as_array(other, self._dtype)
@@ -161,25 +155,19 @@ class EncryptedArray(EncryptedTensor):
         """The same values in another shape. MismatchError (a ValueError) if their number would change."""
         return like(self, bound(self).reshape(*shape))
 
-    def reshape_(self, shape: Sequence[int]) -> Self:
-        """`reshape` in place."""
-        return self._become(self.reshape(shape))
+    reshape_ = in_place(reshape)
 
     def broadcast(self, shape: Sequence[int]) -> Self:
         """The values repeated to a shape, as NumPy broadcasts. ValueError if they do not fit."""
         return self._chosen(np.broadcast_to(self._numbered(), tuple(shape)))
 
-    def broadcast_(self, shape: Sequence[int]) -> Self:
-        """`broadcast` in place."""
-        return self._become(self.broadcast(shape))
+    broadcast_ = in_place(broadcast)
 
     def transpose(self) -> Self:
         """The axes in reverse order."""
         return self._chosen(self._numbered().T)
 
-    def transpose_(self) -> Self:
-        """`transpose` in place."""
-        return self._become(self.transpose())
+    transpose_ = in_place(transpose)
 
     def __getitem__(self, item: int | slice | Sequence[int | slice]) -> Self:
         """A part by slices. A number takes a slice of one, and the axis stays, as in TenSEAL. Negative

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hemera.compat.tenseal.context import Context, home_of, require_galois_keys
-from hemera.compat.tenseal.encrypted import EncryptedTensor
+from hemera.compat.tenseal.encrypted import EncryptedTensor, in_place
 from hemera.compat.tenseal.keys import SecretKey
 from hemera.compat.tenseal.matrices import multiply_matrix
 from hemera.compat.tenseal.messages import whole_numbers
@@ -143,9 +143,7 @@ class EncryptedVector(EncryptedTensor):
         wide = widened(first, period)
         return like(wide, cipher_of(wide), _size=n)
 
-    def replicate_first_slot_(self, n: int) -> Self:
-        """`replicate_first_slot` in place."""
-        return self._become(self.replicate_first_slot(n))
+    replicate_first_slot_ = in_place(replicate_first_slot)
 
     @classmethod
     def pack_vectors(cls, vectors: Sequence[Self]) -> Self:
@@ -252,11 +250,7 @@ class CKKSVector(EncryptedVector):
 
     matmul = __matmul__ = mm
 
-    def mm_(self, other: Any) -> CKKSVector:
-        """`mm` in place."""
-        return self._become(self.mm(other))
-
-    matmul_ = __imatmul__ = mm_
+    mm_ = matmul_ = __imatmul__ = in_place(mm)
 
     def enc_matmul_plain(self, other: Any, row_size: int) -> CKKSVector:
         """An encrypted matrix of `enc_matmul_encoding` times a plain vector, in one level.
@@ -292,9 +286,7 @@ class CKKSVector(EncryptedVector):
             return like(self, cipher, _size=row_size, _period=row_size, _clean=True)
         return like(self, cipher, _size=row_size, _clean=False)
 
-    def enc_matmul_plain_(self, other: Any, row_size: int) -> CKKSVector:
-        """`enc_matmul_plain` in place."""
-        return self._become(self.enc_matmul_plain(other, row_size))
+    enc_matmul_plain_ = in_place(enc_matmul_plain)
 
     def conv2d_im2col(self, other: Any, windows_nb: int) -> CKKSVector:
         """An image of `im2col_encoding` convolved with a kernel, in one level: a value for each window.
@@ -312,9 +304,7 @@ class CKKSVector(EncryptedVector):
             raise ParameterError("Kernel matrix can't be empty")
         return self.enc_matmul_plain(kernel.ravel(), windows_nb)
 
-    def conv2d_im2col_(self, other: Any, windows_nb: int) -> CKKSVector:
-        """`conv2d_im2col` in place."""
-        return self._become(self.conv2d_im2col(other, windows_nb))
+    conv2d_im2col_ = in_place(conv2d_im2col)
 
 
 class BFVVector(EncryptedVector):
