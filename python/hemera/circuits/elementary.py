@@ -54,6 +54,12 @@ def on_interval(make: _Maker, name: str, interval: Interval, bits: float, clip: 
     return Function(native, name, recipe=recipe | {"clip": largest})
 
 
+def _of_numbers(make: Callable[..., _core.Function], name: str, **recipe: float) -> Function:
+    """The function that `make` gives for the numbers of its recipe, the bits as a tolerance."""
+    numbers = [tolerance_of(each) if key == "bits" else each for key, each in recipe.items()]
+    return Function(made(make, *numbers), name, recipe=recipe)
+
+
 def clip(interval: Interval, *, bits: float = 10, largest: float) -> Function:
     """`np.clip(x, *interval)` for |x| <= largest, within 2^-bits everywhere: x or the nearer end, as
     (|x - low| - |x - high| + low + high) / 2, each |t| as t times the `sign` of t.
@@ -65,9 +71,7 @@ def clip(interval: Interval, *, bits: float = 10, largest: float) -> Function:
         ParameterError: if largest is not above the magnitudes of both ends.
     """
     low, high = (float(end) for end in interval)
-    recipe = {"low": low, "high": high, "bits": float(bits), "largest": float(largest)}
-    native = made(_core.clip, low, high, tolerance_of(bits), float(largest))
-    return Function(native, "clip", recipe=recipe)
+    return _of_numbers(_core.clip, "clip", low=low, high=high, bits=float(bits), largest=float(largest))
 
 
 def sigmoid(interval: Interval, *, bits: float = 20, clip: bool | float = False) -> Function:
@@ -145,8 +149,7 @@ def sign(*, gap: float, bits: float = 20, largest: float = 1) -> Function:
     Raises:
         ParameterError: if not 0 < gap < largest.
     """
-    recipe = {"gap": gap, "bits": bits, "largest": largest}
-    return Function(made(_core.sign, gap, tolerance_of(bits), largest), "sign", recipe=recipe)
+    return _of_numbers(_core.sign, "sign", gap=gap, bits=bits, largest=largest)
 
 
 def compare(*, gap: float, bits: float = 20, largest: float = 1) -> Function:
@@ -158,15 +161,13 @@ def compare(*, gap: float, bits: float = 20, largest: float = 1) -> Function:
         >>> float(f(0.7, 0.2).round(2)), float(f(0.5, 0.5).round(2))
         (1.0, 0.5)
     """
-    recipe = {"gap": gap, "bits": bits, "largest": largest}
-    return Function(made(_core.compare, gap, tolerance_of(bits), largest), "compare", recipe=recipe)
+    return _of_numbers(_core.compare, "compare", gap=gap, bits=bits, largest=largest)
 
 
 def maximum(*, bits: float = 10, largest: float = 1) -> Function:
     """The larger of a and b, for |a|, |b| <= largest: (a + b) / 2 + |a - b| / 2 by the `sign` of the
     difference. Within 2^-bits everywhere. -maximum(-a, -b) is the smaller one."""
-    recipe = {"bits": bits, "largest": largest}
-    return Function(made(_core.maximum, tolerance_of(bits), largest), "maximum", recipe=recipe)
+    return _of_numbers(_core.maximum, "maximum", bits=bits, largest=largest)
 
 
 def relu(interval: Interval = (-1, 1), *, bits: float = 11) -> Function:
@@ -189,15 +190,13 @@ def relu(interval: Interval = (-1, 1), *, bits: float = 11) -> Function:
         ParameterError: for an empty interval, and when no polynomials are as near.
     """
     low, high = (float(end) for end in interval)
-    recipe = {"low": low, "high": high, "bits": float(bits)}
-    return Function(made(_core.relu, low, high, tolerance_of(bits)), "relu", recipe=recipe)
+    return _of_numbers(_core.relu, "relu", low=low, high=high, bits=float(bits))
 
 
 def abs(interval: Interval = (-1, 1), *, bits: float = 10) -> Function:  # noqa: A001
     """|x| on an interval, as x sign(x): see `relu`, whose error is half of this one's."""
     low, high = (float(end) for end in interval)
-    recipe = {"low": low, "high": high, "bits": float(bits)}
-    return Function(made(_core.absolute, low, high, tolerance_of(bits)), "abs", recipe=recipe)
+    return _of_numbers(_core.absolute, "abs", low=low, high=high, bits=float(bits))
 
 
 def leaky_relu(slope: float = 0.01, interval: Interval = (-1, 1), *, bits: float = 11) -> Function:
@@ -207,9 +206,8 @@ def leaky_relu(slope: float = 0.01, interval: Interval = (-1, 1), *, bits: float
         ParameterError: as `relu`, and for a slope that is not finite.
     """
     low, high = (float(end) for end in interval)
-    recipe = {"low": low, "high": high, "slope": float(slope), "bits": float(bits)}
-    native = made(_core.leaky_relu, low, high, float(slope), tolerance_of(bits))
-    return Function(native, "leaky_relu", recipe=recipe)
+    numbers = {"low": low, "high": high, "slope": float(slope), "bits": float(bits)}
+    return _of_numbers(_core.leaky_relu, "leaky_relu", **numbers)
 
 
 def silu(interval: Interval, *, bits: float = 20, clip: bool | float = False) -> Function:

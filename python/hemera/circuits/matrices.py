@@ -39,9 +39,6 @@ class EncryptedProduct(ClearPlan):
         """
         return evaluated(self, self._title, "ciphertexts", a, (b,), out)
 
-    def __repr__(self) -> str:
-        return f"<{self._title} at level {self.level}, depth {self.depth}>"
-
 
 def vectors_of(values: ArrayLike, columns: int) -> Matrix:
     """Complex vectors of shape (..., columns), factors of a matrix. ParameterError if the shape is another

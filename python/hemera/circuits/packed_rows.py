@@ -59,7 +59,7 @@ class PackedRowsProduct(RowsProduct):
         require_naturals(vectors=vectors, bits=bits, level=level or 0)
         matrix = real_matrix(weights, "PackedRowsProduct")
         super().__init__(_core.PackedRowsProduct(params._native, matrix, vectors, level, bits), params)
-        self._shape: tuple[int, int] = (matrix.shape[0], matrix.shape[1])
+        self._shape = (matrix.shape[0], matrix.shape[1])
         self._vectors = vectors
 
     @property
@@ -73,11 +73,6 @@ class PackedRowsProduct(RowsProduct):
             f"rounding them changes a product by {self._native.rounding_of_weights:.2g} (values of magnitude "
             "1)"
         ]
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(rows, columns) of the matrix."""
-        return self._shape
 
     @property
     def vectors(self) -> int:

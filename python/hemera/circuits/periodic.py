@@ -64,18 +64,13 @@ class PeriodicTransform(RowsProduct):
         self._weights = complex_matrix(weights, "PeriodicTransform")
         native = _core.PeriodicTransform(params._native, self._weights, period, level, baby_steps, kept)
         super().__init__(native, params)
+        self._shape = (self._weights.shape[0], self._weights.shape[1])
         self._period = period
 
     @property
     def _title(self) -> str:
         rows, columns = self.shape
         return f"matrix of {rows} x {columns} times vectors in slots, {self._period} entries a ciphertext"
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(rows, columns) of the matrix."""
-        rows, columns = self._weights.shape
-        return rows, columns
 
     @property
     def period(self) -> int:

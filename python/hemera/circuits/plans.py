@@ -215,6 +215,9 @@ class Plan(Prepared):
         }
         return _html.table(self._title, facts, self.report())
 
+    def __repr__(self) -> str:
+        return f"<{self._title} at level {self.level}, depth {self.depth}>"
+
     @property
     @abstractmethod
     def _title(self) -> str:

@@ -58,6 +58,8 @@ class RowsProduct(ClearPlan):
     """A plan of a matrix in the clear times encrypted rows (CKKS): the base of `PlainMatrixProduct` and
     `PackedRowsProduct`."""
 
+    _shape: tuple[int, int]
+
     def __call__(self, x: ValueT, *, out: ValueT | None = None) -> ValueT:
         """The product with a batch of ciphertexts, by the evaluator that `x` is bound to.
 
@@ -69,8 +71,10 @@ class RowsProduct(ClearPlan):
         """
         return evaluated(self, self._title, "a batch of ciphertexts", x, (), out)
 
-    def __repr__(self) -> str:
-        return f"<{self._title} at level {self.level}, depth {self.depth}>"
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(rows, columns) of the matrix."""
+        return self._shape
 
 
 class PlainMatrixProduct(RowsProduct):
@@ -118,7 +122,7 @@ class PlainMatrixProduct(RowsProduct):
         matrix = real_matrix(weights, "PlainMatrixProduct")
         native = _core.PlainMatrixProduct(params._native, matrix, level, bits, rescaled, slots)
         super().__init__(native, params)
-        self._shape: tuple[int, int] = (matrix.shape[0], matrix.shape[1])
+        self._shape = (matrix.shape[0], matrix.shape[1])
         self._bits = bits
 
     @property
@@ -131,11 +135,6 @@ class PlainMatrixProduct(RowsProduct):
             f"weights of {size_text(self.weight_bytes)} in memory; rounding them changes a product by "
             f"{self._native.rounding_of_weights:.2g} (values of magnitude 1)"
         ]
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(rows, columns) of the matrix."""
-        return self._shape
 
     @property
     def bits(self) -> int:
