@@ -148,6 +148,34 @@ def test_powers_are_numpys() -> None:
     check(lambda x: [x**power for power in (15, 16, 17, 24, 31)], given, tolerance=1e-7)
 
 
+# What random calls (test_random_programs.py) do not draw: complex numbers in between, functions and lists of
+# encrypted arrays as arguments, and `accumulate`.
+UNDRAWN: list[Program] = [
+    lambda x: (np.fft.fft(np.fft.fft(x)) / (1 - 2j))[0].imag,
+    lambda x: np.imag(np.conjugate(np.fft.fft(x, len(np.fft.fft(x)) + 2)) - (3 - 1j)),
+    lambda x: np.real((2 - np.fft.fft(x)) * np.fft.fft(x[::-1] * 2)),
+    lambda x: np.fft.ifft(np.fft.fft(np.tile(x, 2), axis=0) * [1j], axis=0, norm="forward").real,
+    lambda x: [np.fft.irfft(1j * np.fft.rfft(x[0]), 3), (np.fft.rfft(x) + x[..., :1]).real],
+    lambda x: np.piecewise(x, [x < 0, x >= 0], [lambda v: -2 * v, lambda v: 3 * v]),
+    lambda x: np.piecewise(x, [x > 1], [1, lambda v, slope: slope * v + 1 - slope], 2),
+    lambda x: np.choose(_whole(x + 2), [x * at for at in range(5)]),
+    lambda x: [np.add.accumulate(x, -1), np.multiply.accumulate(x), np.maximum.accumulate(x[0])],
+    lambda x: [np.convolve(x[0], x[1, :2]), np.correlate(x[0, :2], x[1], "full"), *np.gradient(x)],
+    lambda x: np.average(x, axis=(1, 0), weights=[[1.0, 2], [3, 4], [5, 6]]),
+    lambda x: [np.cross([1.0, -2, 3], x[0]), np.einsum("ab,c->cba", x, [1.0, 2])],
+]
+
+
+def _whole(x: Any) -> Any:
+    """Whole numbers of a plain array, which NumPy needs; an encrypted one as it is."""
+    return x.astype(int) if isinstance(x, np.ndarray) else x
+
+
+@pytest.mark.parametrize("row", range(len(UNDRAWN)))
+def test_calls_with_other_arguments_are_numpys(row: int) -> None:
+    check(UNDRAWN[row], Given(np.array([[-2.0, 0, 1], [2, -1, 2]]), step=1), tolerance=2**-10)
+
+
 def test_arrays_in_tuples_are_seen() -> None:
     given = Given(np.array([[-2.0, 0, 1], [2, -1, 2]]))
     check(lambda x: [np.stack((x, -x)), np.concatenate((x, [[1.0, 2, 3]], x)), *np.unstack(x)], given)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -17,8 +16,8 @@ from hemera.program import operations as op
 from hemera.program.program import Program
 from hemera.program.values import Form
 
-from ..arrays.numpy_programs import COMPUTED, COUNTED
-from ..arrays.numpy_ufunc_programs import COUNTED_METHODS, COUNTED_UFUNCS, METHODS, UFUNC_PROGRAMS
+from ..arrays.judged import is_refusal
+from ..arrays.random_calls import Call, Drawing, all_draws
 from .exact_cases import SCHEMES, Spec, assert_equal, assert_exact, both_schemes, listed
 
 MATRIX = np.array([[1, 2], [3, -4], [5, 6]])
@@ -179,48 +178,51 @@ def test_random_programs(seed: int) -> None:
     assert_exact(program, *specs, scheme=SCHEMES[seed % 2], seed=seed)
 
 
-TABLES = (METHODS, COMPUTED, COUNTED, COUNTED_METHODS, UFUNC_PROGRAMS, COUNTED_UFUNCS)
-NUMPY = [(key, program) for table in TABLES for key, programs in table.items() for program in programs]
+DRAWS = all_draws()
 
 
-def refusal(program: Callable[[Any], Any], scheme: str) -> Compiled | str | None:
-    """The plan of a program, the message with which it is refused, or None for plain results alone."""
+def compiled(call: Call, spec: Any, scheme: str) -> Compiled | Exception | None:
+    """The plan of a call, the error with which it is refused, or None for plain results alone."""
     names: list[str] = []
 
     def kept(x: Any) -> Any:
-        found = listed(program(x))
+        found = listed(call.run([x], encrypted=isinstance(x, Array)))
         if isinstance(x, Array):  # shapes and edges are plain
             names.extend(name for name, value in found.items() if isinstance(value, Array))
         return {name: found[name] for name in names} or {"none": x}
 
     try:
-        plan = hm.compile(kept, Spec((3, 4), (0, 9)), scheme=scheme, security=None)
-    except ParameterError as error:
-        return str(error)
+        plan = hm.compile(kept, spec, scheme=scheme, security=None)
+    except Exception as error:
+        return error
     return plan if names else None
 
 
-@pytest.mark.filterwarnings("ignore:.*encountered in:RuntimeWarning")
-@pytest.mark.parametrize("part", range(4))
-def test_numpy_s_functions_are_exact_or_refused(part: int) -> None:
-    """All that approximate programs are tested with."""
-    x = np.random.default_rng(part).integers(0, 10, (3, 4))
+@pytest.mark.filterwarnings("ignore:.*encountered in:RuntimeWarning", "ignore:Arrays of 2-dimensional")
+@pytest.mark.parametrize(("shape", "most"), [((3, 4), 9), ((5,), 5), ((2, 2), 3)])
+def test_numpy_s_functions_are_exact_or_refused(shape: tuple[int, ...], most: int) -> None:
+    """Random calls of all that approximate programs are tested with."""
+    rng = np.random.default_rng(most)
+    x = rng.integers(0, most + 1, shape)
     exact = refused = 0
-    for key, program in NUMPY[part::4]:
-        plan = refusal(program, SCHEMES[exact % 2])
-        if isinstance(plan, str):
-            assert re.search("is not whole|is an approximation|at most 64|look up whole numbers", plan), key
+    for name in sorted(DRAWS):
+        call = DRAWS[name](Drawing(rng, [shape], 0, {}))
+        try:
+            expected = listed(call.run([x], encrypted=False))
+        except Exception:
+            continue
+        plan = compiled(call, Spec(shape, (0, most)), SCHEMES[exact % 2])
+        if isinstance(plan, Exception):
+            assert is_refusal(plan), (str(call), plan)
             refused += 1
         elif plan is not None:
-            expected = listed(program(x))
             found = plan.local(threads=1)(x)
             names = list(plan.outputs)
-            assert_equal(
-                found if len(names) > 1 else {names[0]: found}, {name: expected[name] for name in names}
-            )
+            given = found if len(names) > 1 else {names[0]: found}
+            assert_equal(given, {each: expected[each] for each in names})
             exact += 1
-    assert exact > 45
-    assert 5 < refused < exact
+    assert exact > 140
+    assert 50 < refused < exact
 
 
 def test_many_elements_in_many_slots() -> None:
