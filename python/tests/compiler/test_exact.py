@@ -18,24 +18,13 @@ from hemera.program.values import Form
 
 from ..arrays.judged import is_refusal
 from ..arrays.random_calls import Call, Drawing, all_draws
-from .exact_cases import SCHEMES, Spec, assert_equal, assert_exact, both_schemes, listed
+from .exact_cases import SCHEMES, Spec, assert_equal, assert_exact, both_schemes, listed, samples
 
-MATRIX = np.array([[1, 2], [3, -4], [5, 6]])
 TABLE = np.array([5, 1, 7, -3, 0, 12])
 
 PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
-    "matrix": (lambda x: x @ MATRIX, (Spec((4, 3), (-9, 9)),)),
-    "matrices": (lambda x, y: x @ y, (Spec((4, 3), (-9, 9)), Spec((3, 5), (-9, 9)))),
-    "sums": (
-        lambda x: {"all": x.sum(), "rows": x.sum(1), "kept": x.sum(0, keepdims=True), "trace": np.trace(x)},
-        (Spec((5, 7), (-4, 30)),),
-    ),
     "an input": (lambda x, y: {"x": x, "again": x, "y": y}, (Spec((3,), (0, 9)), Spec((2, 2), (-1, 1)))),
     "constant": (lambda x: {"a": x * 0 + 3, "b": np.concatenate([x, [1, -2]])}, (Spec((3,), (0, 9)),)),
-    "histogram": (lambda x: np.histogram(x, [1, 2, 3, 5, 6])[0], (Spec((37,), (1, 5)),)),
-    "histogram of parts": (lambda x: np.histogram(x, [2, 4])[0], (Spec((9,), (-3, 9)),)),
-    "bincount": (lambda x: np.bincount(x, minlength=9), (Spec((11,), (0, 8)),)),
-    "digitize": (lambda x: np.digitize(x, [2, 5, 6]), (Spec((11,), (0, 8)),)),
     "one-hot of a part": (lambda x: (x[:, None] == np.arange(7)).sum(0), (Spec((9,), (0, 40)),)),
     "one-hot of all": (lambda x: (x[:, None] == np.arange(64)) * 2, (Spec((4,), (0, 63)),)),
     "one-hot selection": (
@@ -55,28 +44,11 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
         lambda x, y: np.where((x >= 2) & (y < 3), x * y, 0),
         (Spec((2, 5), (0, 7)), Spec((5,), (-2, 5))),
     ),
-    "comparisons": (
-        lambda x: [x > 3, x >= 3, x < 3, x <= 3, x == 3, x != 3, x == 2.5, x > 2.5],
-        (Spec((7,), (0, 6)),),
-    ),
-    "different thresholds": (lambda x: x > np.arange(12), (Spec((12,), (2, 9)),)),
     "different ranges": (lambda x: (x * np.arange(1, 6)) >= 7, (Spec((5,), (0, 4)),)),
     "two arrays": (lambda x, y: (x > y).sum() + (x == y).sum(), (Spec((6,), (0, 9)), Spec((6,), (-3, 9)))),
     "masks": (
         lambda x: {"a": ~((x > 3) & (x < 6) | (x == 0)), "b": (x > 2) ^ (x > 5), "any": (x == 8).any()},
         (Spec((6,), (0, 8)),),
-    ),
-    "isin": (lambda x: np.isin(x, [1, 4, 6]), (Spec((6,), (0, 8)),)),
-    "sign": (lambda x: {"sign": np.sign(x), "abs": abs(x)}, (Spec((6,), (-8, 5)),)),
-    "extremes": (
-        lambda x: {"max": x.max(), "min": x.min(1), "where": np.argmax(x, 1)},
-        (Spec((2, 4), (0, 5)),),
-    ),
-    "maximum": (lambda x, y: np.maximum(x, y) - np.minimum(x, 3), (Spec((5,), (0, 9)), Spec((5,), (-3, 9)))),
-    "clip": (lambda x: [np.clip(x, -2, 4), np.clip(x, None, 0)], (Spec((6,), (-7, 7)),)),
-    "sort": (
-        lambda x: [np.sort(x), np.argsort(x, kind="stable") if isinstance(x, np.ndarray) else np.argsort(x)],
-        (Spec((5,), (0, 4)),),
     ),
     "digits": (lambda x: [x // 10, x % 10, np.floor_divide(x, -7), x % -3], (Spec((5,), (-19, 40)),)),
     "steps": (
@@ -89,10 +61,6 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "moves": (
         lambda x: x.T.reshape(2, 6)[:, ::2].cumsum(1) - np.roll(x, 1).ravel()[3:6],
         (Spec((3, 4), (-8, 8)),),
-    ),
-    "convolution": (
-        lambda x, y: [np.convolve(x, [1, -2, 3]), np.convolve(x, y)],
-        (Spec((9,), (0, 8)), Spec((3,), (-5, 5))),
     ),
     "a single number": (lambda x: x * x - 3 * x + (x == 2), (Spec((), (-5, 5)),)),
     "sums of masked tables": (
@@ -198,31 +166,44 @@ def compiled(call: Call, spec: Any, scheme: str) -> Compiled | Exception | None:
     return plan if names else None
 
 
+def called(call: Call, x: Any) -> Any:
+    """NumPy's result, or its error."""
+    try:
+        return call.run([x], encrypted=False)
+    except Exception as error:
+        return error
+
+
+def unrounded(value: Any) -> Any:
+    """NumPy's result without the rounding of doubles, of quantiles."""
+    return np.round(value, 9) if np.asarray(value).dtype.kind == "f" else value
+
+
 @pytest.mark.filterwarnings("ignore:.*encountered in:RuntimeWarning", "ignore:Arrays of 2-dimensional")
 @pytest.mark.parametrize(("shape", "most"), [((3, 4), 9), ((5,), 5), ((2, 2), 3)])
 def test_numpy_s_functions_are_exact_or_refused(shape: tuple[int, ...], most: int) -> None:
     """Random calls of all that approximate programs are tested with."""
-    rng = np.random.default_rng(most)
-    x = rng.integers(0, most + 1, shape)
-    exact = refused = 0
-    for name in sorted(DRAWS):
+    rng, spec = np.random.default_rng(most), Spec(shape, (0, most))
+    exact = set[str]()
+    refused = 0
+    for name in sorted(DRAWS) * 3:
         call = DRAWS[name](Drawing(rng, [shape], 0, {}))
-        try:
-            expected = listed(call.run([x], encrypted=False))
-        except Exception:
+        rows = [x for (x,) in samples((spec,), most)]
+        if name in exact or any(isinstance(called(call, x), Exception) for x in rows):
             continue
-        plan = compiled(call, Spec(shape, (0, most)), SCHEMES[exact % 2])
+        plan = compiled(call, spec, SCHEMES[len(exact) % 2])
         if isinstance(plan, Exception):
             assert is_refusal(plan), (str(call), plan)
             refused += 1
         elif plan is not None:
-            found = plan.local(threads=1)(x)
-            names = list(plan.outputs)
-            given = found if len(names) > 1 else {names[0]: found}
-            assert_equal(given, {each: expected[each] for each in names})
-            exact += 1
-    assert exact > 140
-    assert 50 < refused < exact
+            runs = [plan.evaluate_clear] * (len(rows) - 1) + [plan.local(threads=1)]
+            for run, x in zip(runs, rows, strict=True):
+                found, expected = run(x), listed(called(call, x))
+                given = found if len(plan.outputs) > 1 else {next(iter(plan.outputs)): found}
+                assert_equal(given, {each: unrounded(expected[each]) for each in plan.outputs})
+            exact.add(name)
+    assert len(exact) > 150
+    assert refused > 50
 
 
 def test_many_elements_in_many_slots() -> None:
