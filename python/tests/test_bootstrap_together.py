@@ -9,29 +9,17 @@ from hemera.pool.parts import PoolCiphertext
 from hemera.times import DeviceTimes
 
 from .refusals import refuse
+from .test_bootstrap import client, params
+
+__all__ = ["client", "params"]
 
 SLOTS = 32
 TOGETHER = 5
 
 
 @pytest.fixture(scope="module")
-def params():
-    return hm.ckks.Parameters.for_bootstrapping("test-40", levels=4)
-
-
-@pytest.fixture(scope="module")
 def boot(params):
     return Bootstrap(params, SLOTS, together=TOGETHER)
-
-
-Client = tuple[hm.Context, hm.SecretKey, hm.Keys]
-
-
-@pytest.fixture(scope="module")
-def client(params, boot):
-    ctx = hm.Context(params)
-    sk = ctx.generate_secret_key()
-    return ctx, sk, ctx.generate_keys(sk, plan=boot)
 
 
 def values(*shape, seed=3):

@@ -1,5 +1,6 @@
 """Arrays on GPUs, streams of other libraries, and objects that go from device to device."""
 
+import functools
 import gc
 import sys
 import threading
@@ -14,6 +15,7 @@ import hemera as hm
 from hemera.inputs import device as device_arrays
 from hemera.inputs.device import stream_handle
 
+from .beside import together
 from .conftest import make_params
 from .refusals import refuse, refuse_each
 
@@ -47,15 +49,6 @@ def values(scheme, *shape):
     if scheme == "ckks":
         return generator.uniform(-1, 1, shape)
     return generator.integers(-6000, 6000, shape)
-
-
-def together(work, arguments):
-    """Runs the work with each of the arguments in a thread."""
-    threads = [threading.Thread(target=work, args=each) for each in arguments]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
@@ -276,7 +269,7 @@ def test_threads_have_streams_of_their_own():
             helper.join()
             results.append(bytes(parts[0] + other))
 
-    together(work, [()] * 4)
+    together(*[work] * 4)
     assert results == [expected] * 20
 
 
@@ -295,7 +288,7 @@ def test_graphs_may_be_called_from_several_threads():
             if bytes(graph(inputs[which])) != expected[which]:
                 wrong.append(which)
 
-    together(work, [(0,), (1,), (2,)])
+    together(*(functools.partial(work, at) for at in range(3)))
     assert not wrong
 
 
@@ -318,7 +311,7 @@ def test_two_gpus_share_the_work(scheme):
         for _ in range(5):
             results[part.context.device] = bytes((part * part).rotate(1))
 
-    together(work, [(x,), (there,)])
+    together(*(functools.partial(work, each) for each in (x, there)))
     assert results == {GPUS[0]: expected, GPUS[1]: expected}
     assert bytes(((there * there).rotate(1)).to(GPUS[0])) == expected
     # An array of one GPU is not an array of the other.

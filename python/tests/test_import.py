@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +10,8 @@ import hemera as hm
 import hemera._extras
 import hemera_apps._extras
 from hemera.objects import keys
+
+from .beside import printed
 
 OWN = 50
 """The most modules of Hemera. Modules that few users need are imported at their first use."""
@@ -49,8 +49,7 @@ print(*names)
 @pytest.fixture(scope="module")
 def added():
     """The names of the modules that `import hemera` adds."""
-    done = subprocess.run([sys.executable, "-c", SCRIPT], check=True, capture_output=True, text=True)
-    return json.loads(done.stdout)
+    return json.loads(printed(SCRIPT))
 
 
 def test_heavy_modules_stay_away(added):
@@ -60,8 +59,7 @@ def test_heavy_modules_stay_away(added):
 
 
 def test_commands_start_without_the_packages_of_a_server():
-    done = subprocess.run([sys.executable, "-c", WITHOUT_SERVER], check=True, capture_output=True, text=True)
-    assert {"run", "serve", "plan"} <= set(done.stdout.split())
+    assert {"run", "serve", "plan"} <= set(printed(WITHOUT_SERVER).split())
 
 
 def test_the_number_of_modules_does_not_creep(added):
@@ -77,7 +75,7 @@ def test_names_that_are_imported_at_their_first_use():
         "assert isinstance(__version__, str) and hemera.__version__ is __version__; "
         "assert set(hemera.__all__) <= set(globals())"
     )
-    subprocess.run([sys.executable, "-c", script], check=True)
+    printed(script)
 
 
 def test_names_that_are_to_go_work_and_tell_the_way_out():

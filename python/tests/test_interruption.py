@@ -1,13 +1,12 @@
 """Ctrl-C during long calls: it ends them, and what they worked on is whole."""
 
-import subprocess
-import sys
 import threading
 
 import pytest
 
 from hemera import _core
 
+from .beside import printed
 from .refusals import refuse
 
 # Every call would take many minutes: the program ends in time only if Ctrl-C ends the call.
@@ -44,15 +43,7 @@ BFV = "p = hm.bfv.Parameters.for_circuit(2, plain_modulus=65537, security=None)"
 
 def run(program, parameters=CKKS, threads=2):
     setup = SETUP.replace("PARAMETERS", parameters).replace("THREADS", str(threads))
-    result = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", setup + program],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert (result.returncode, result.stderr) == (0, "")
-    return result.stdout.strip()
+    return printed(setup + program, seconds=120)
 
 
 ADD_MANY = "ev._native.add_many([y._native for y in many])"

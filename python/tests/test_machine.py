@@ -1,5 +1,6 @@
 """What the package asks of the machine, the terminal and the folders of files, against the system's words."""
 
+import functools
 import os
 import re
 import stat
@@ -13,6 +14,7 @@ from hemera import _files, _machine
 from hemera.cli import main
 from hemera.errors import FileError
 
+from .beside import together
 from .refusals import refuse
 
 
@@ -154,21 +156,17 @@ def test_a_file_is_replaced_or_kept(tmp_path):
 
 
 def test_of_several_who_keep_a_file_one_writes_it(tmp_path):
-    won, together = [], threading.Barrier(4, timeout=30)
+    won, barrier = [], threading.Barrier(4, timeout=30)
 
     def write(own):
-        together.wait()
+        barrier.wait()
         try:
             _files.write_atomically(tmp_path / "file", own, replace=False)
         except FileExistsError:
             return
         won.append(own)
 
-    threads = [threading.Thread(target=write, args=(bytes([i]),)) for i in range(4)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
+    together(*(functools.partial(write, bytes([i])) for i in range(4)))
     assert ([(tmp_path / "file").read_bytes()], len(list(tmp_path.iterdir()))) == (won, 1)
 
 

@@ -2,11 +2,9 @@
 
 import ctypes
 import json
-import os
 import shutil
 import struct
 import subprocess
-import sys
 from collections.abc import Callable
 
 import numpy as np
@@ -17,6 +15,7 @@ from hemera import _core
 from hemera.program.keys import KeyList, OwnKey
 from hemera.serving.home import Home
 
+from .beside import printed, told_by_node
 from .compiler.compile_cases import compiled, deep
 from .multiparty.group_files import Section, assembled, sections
 from .serving.conftest import serving
@@ -91,18 +90,6 @@ def asked(folder, cases):
     (folder / "asked.json").write_text(json.dumps(told))
 
 
-def printed(*command, given="", **environment):
-    options = {"capture_output": True, "text": True, "timeout": 300, "input": given}
-    words, variables = [str(each) for each in command], dict(os.environ, **environment)
-    done = subprocess.run(words, env=variables, check=False, **options)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
-def by_node(module, folder):
-    return printed("node", ROOT / "clients" / "javascript" / "test" / "needed.mjs", module, folder)
-
-
 def test_keys_of_the_same_random_bytes_are_those_of_python(module, tmp_path):
     compiler = shutil.which("cc")
     if compiler is None:
@@ -112,8 +99,8 @@ def test_keys_of_the_same_random_bytes_are_those_of_python(module, tmp_path):
     (tmp_path / "entropy.c").write_text(ENTROPY)
     fixed = tmp_path / "entropy.so"
     subprocess.run([compiler, "-shared", "-fPIC", "-o", fixed, tmp_path / "entropy.c"], check=True)
-    native = printed(sys.executable, "-c", PROGRAM, tmp_path, LD_PRELOAD=str(fixed))
-    found = by_node(module, tmp_path)
+    native = json.loads(printed(PROGRAM, tmp_path, LD_PRELOAD=str(fixed)))
+    found = told_by_node("needed.mjs", module, tmp_path)
     for name, one, other in zip(kinds, native, found, strict=True):
         assert "error" not in other, (name, other)
         assert one == {key: other[key] for key in one}, name
@@ -197,8 +184,7 @@ def test_it_makes_the_keys_of_bootstraps(module, tmp_path):
     told["asked"] = [{"model": name, "arrays": given} for name, given in arrays.items()]
     with serving(home) as server:
         file.write_text(json.dumps({**told, "url": server.url}))
-        script = ROOT / "clients" / "javascript" / "test" / "predict.mjs"
-        first, second = printed("node", script, module, file, given="go\n")["answers"]
+        first, second = told_by_node("predict.mjs", module, file)["answers"]
     assert "error" not in first, first
     (numbers,) = first["results"].values()
     np.testing.assert_allclose(
@@ -369,7 +355,9 @@ def test_forged_lists_are_refused_in_c(library):
 
 def test_forged_lists_are_refused_in_javascript(module, tmp_path):
     asked(tmp_path, [(WIDE, needed, 128) for _, needed in FORGED.values()])
-    for (name, (wanted, _)), found in zip(FORGED.items(), by_node(module, tmp_path), strict=True):
+    for (name, (wanted, _)), found in zip(
+        FORGED.items(), told_by_node("needed.mjs", module, tmp_path), strict=True
+    ):
         assert found.get("error", "") == wanted, (name, found)
 
 
@@ -387,6 +375,6 @@ def test_damaged_lists_have_no_other_ends(library, module, tmp_path):
         parts[at] = parts[at][0], bytes(content)
         damaged.append((params, assembled(data, parts), 0))
     asked(tmp_path, damaged)
-    found = [each.get("error", "") for each in by_node(module, tmp_path)]
+    found = [each.get("error", "") for each in told_by_node("needed.mjs", module, tmp_path)]
     assert found == [CLASSES[by_c(library, *each)[0]] for each in damaged]
     assert len(set(found)) >= 3

@@ -6,6 +6,7 @@ import time
 
 from hemera._process import Lock, OfProcess, Process, cached_property
 
+from .beside import together
 from .forked import SECONDS, in_child, taken_elsewhere
 
 
@@ -29,7 +30,7 @@ def test_a_lock_that_another_thread_holds_is_free_in_a_child_and_in_its_children
 def test_a_lock_keeps_threads_of_a_child_apart():
     lock = Lock()
 
-    def together():
+    def most_inside():
         inside, most = 0, 0
 
         def work():
@@ -41,19 +42,15 @@ def test_a_lock_keeps_threads_of_a_child_apart():
                     threading.Event().wait(1e-5)
                     inside -= 1
 
-        threads = [threading.Thread(target=work) for _ in range(4)]
-        for each in threads:
-            each.start()
-        for each in threads:
-            each.join()
+        together(*[work] * 4)
         return most
 
     end = taken_elsewhere(lock)
     try:
-        assert in_child(together) == "1"
+        assert in_child(most_inside) == "1"
     finally:
         end()
-    assert together() == 1
+    assert most_inside() == 1
 
 
 def test_a_child_that_is_forked_within_a_lock_leaves_and_takes_it():
@@ -117,20 +114,16 @@ def test_a_cached_property_holds_up_no_child_while_a_thread_computes_it():
 
 
 def test_threads_that_compute_a_cached_property_together_get_one_value():
-    together = threading.Barrier(4, timeout=SECONDS)
+    barrier = threading.Barrier(4, timeout=SECONDS)
 
     class Shared:
         @cached_property
         def value(self):
-            together.wait()  # all of them are in here before one is done
+            barrier.wait()  # all of them are in here before one is done
             return []
 
     shared, found = Shared(), list[list[int]]()
-    threads = [threading.Thread(target=lambda: found.append(shared.value)) for _ in range(4)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
+    together(*[lambda: found.append(shared.value)] * 4)
     assert [each is shared.value for each in found] == [True] * 4
 
 
@@ -146,11 +139,7 @@ def test_a_value_is_made_once_by_threads_that_ask_together():
 
     def ask():
         found = []
-        threads = [threading.Thread(target=lambda: found.append(value.value)) for _ in range(4)]
-        for each in threads:
-            each.start()
-        for each in threads:
-            each.join()
+        together(*[lambda: found.append(value.value)] * 4)
         return len(made), len({id(each) for each in found})
 
     assert (ask(), in_child(ask)) == ((1, 1), "(2, 1)")

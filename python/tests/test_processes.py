@@ -1,13 +1,11 @@
 """Forked children, daemon threads at the interpreter's end, and batches of more axes than arrays have."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
 import hemera as hm
 
+from .beside import printed
 from .refusals import refuse
 
 SETUP = """
@@ -24,16 +22,6 @@ x = ev.encrypt(np.full((20, 1024), 3))
 """
 
 
-def run(program):
-    return subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", SETUP + program],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-
-
 @pytest.mark.parametrize(
     "child",
     [
@@ -44,19 +32,19 @@ def run(program):
 )
 @pytest.mark.parametrize("end", ["os._exit(0)", "raise SystemExit(0)"])
 def test_a_child_uses_and_drops_contexts_of_its_parent(child, end):
-    result = run(f"""
+    found = printed(f"""{SETUP}
 pid = os.fork()
 if pid == 0:
     {child}
     {end}
 print("child", os.waitpid(pid, 0)[1], (ctx.decrypt(x * x, sk) == 9).all())
 """)
-    assert (result.returncode, result.stdout, result.stderr) == (0, "child 0 True\n", "")
+    assert found == "child 0 True"
 
 
 def test_a_child_multiplies_while_threads_of_its_parent_do():
     # The threads nearly always make what one makes at a time: a ring of a base whose last modulus is refused.
-    result = run("""
+    program = """
 from hemera.multiply import RingMultiplier
 primes = hm.ckks.Parameters.for_circuit(depth=12, degree=1024, security=None).primes[-1]
 multiplier = RingMultiplier("ntt", threads=1)
@@ -86,12 +74,12 @@ stop = True
 for thread in threads:
     thread.join()
 print(ends)
-""")
-    assert (result.returncode, result.stdout, result.stderr) == (0, f"{[0] * 20}\n", "")
+"""
+    assert printed(SETUP + program) == f"{[0] * 20}"
 
 
 def test_daemon_threads_end_with_the_interpreter():
-    result = run("""
+    program = """
 def work():
     while True:
         x * x
@@ -99,8 +87,8 @@ for _ in range(3):
     threading.Thread(target=work, daemon=True).start()
 time.sleep(0.2)
 print("end", flush=True)
-""")
-    assert (result.returncode, result.stdout, result.stderr) == (0, "end\n", "")
+"""
+    assert printed(SETUP + program) == "end"
 
 
 def test_batches_have_at_most_32_axes(party):

@@ -5,7 +5,6 @@ import base64
 import hashlib
 import json
 import subprocess
-import threading
 import urllib.error
 import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -16,6 +15,8 @@ import pytest
 import hemera as hm
 from hemera.errors import FormatError, MismatchError, ParameterError
 from hemera.objects import sealed as module
+
+from .beside import answering
 
 pytest.importorskip("cryptography", reason="cryptography is an optional package (extra sealing)")
 
@@ -174,11 +175,8 @@ def transit():
         def log_message(self, *_):
             pass
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-        server.shutdown()
+    with answering(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as url:
+        yield url
 
 
 def program_of_page(begin):

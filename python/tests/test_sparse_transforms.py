@@ -1,7 +1,5 @@
 """Transforms from diagonals and from entries: NumPy and SciPy's rules are the judge."""
 
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
@@ -11,6 +9,7 @@ from numpy.typing import NDArray
 import hemera as hm
 from hemera.errors import LevelError, MismatchError, ParameterError
 
+from .beside import printed
 from .conftest import CIRCUIT_SLOTS as SLOTS
 from .refusals import refuse
 
@@ -198,8 +197,7 @@ t = hm.circuits.LinearTransform.{WAYS[way]}
 assert t._native.diagonals == COUNT
 print((peak() - before) / own)
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert 0.9 < float(done.stdout) < 1.2
+    assert 0.9 < float(printed(code)) < 1.2
 
 
 def test_a_matrix_that_does_not_fit_is_refused_before_it_is_copied():
@@ -211,7 +209,6 @@ for shape in ((4, 1 << 24), (1 << 24, 4)):
     except hm.errors.ParameterError:
         print((peak() - before) / (1 << 24))
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    found = [float(line) for line in done.stdout.split()]
+    found = [float(line) for line in printed(code).split()]
     assert len(found) == 2
     assert max(found) < 0.5

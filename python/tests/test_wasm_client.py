@@ -7,7 +7,6 @@ import os
 import queue
 import shutil
 import subprocess
-import threading
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from sklearn.linear_model import LogisticRegression
 import hemera as hm
 from hemera.serving.home import Home
 
+from .beside import answering, told_by_node
 from .serving.conftest import Rollout, serving
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -60,16 +60,7 @@ def parameters():
 
 
 def run(module, folder):
-    script = ROOT / "clients" / "javascript" / "test" / "round_trip.mjs"
-    done = subprocess.run(
-        ["node", str(script), str(module), str(folder)],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return told_by_node("round_trip.mjs", module, folder)
 
 
 def test_it_takes_little_of_its_host(module, tmp_path):
@@ -187,23 +178,15 @@ def test_it_asks_a_server(module, tmp_path):
         "asked": [{"model": name, "arrays": arrays} for name, arrays in given],
     }
     (tmp_path / "asked.json").write_text(json.dumps(asked))
-    script = ROOT / "clients" / "javascript" / "test" / "predict.mjs"
-    command = ["node", str(script), str(module), str(tmp_path / "asked.json")]
-    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    with subprocess.Popen(command, text=True, **pipes) as node:
-        try:
-            assert node.stderr is not None
-            first = node.stderr.readline()
-            assert first == "ready\n", first + node.stderr.read()
-            rollout.start(
-                hm.compile(lambda x: 2 * x.mean(), hm.ArraySpec((500,), range=(0, 1)), name="study").package
-            )
-            printed, why = node.communicate("go\n", timeout=120)
-        finally:
-            node.kill()
-            rollout.stop()
-    assert node.returncode == 0, why
-    told = json.loads(printed)
+
+    def replace():
+        spec = hm.ArraySpec((500,), range=(0, 1))
+        rollout.start(hm.compile(lambda x: 2 * x.mean(), spec, name="study").package)
+
+    try:
+        told = told_by_node("predict.mjs", module, tmp_path / "asked.json", meanwhile=replace)
+    finally:
+        rollout.stop()
     assert sorted(each["name"] for each in told["models"]) == sorted(plans)
     study, dot, scores, kinds, total, *refused, again = told["answers"]
 
@@ -283,16 +266,12 @@ def test_a_page_of_another_origin_asks_a_server(module, tmp_path):
     hm.search.Index(MATRIX.T, "dot").save(tmp_path / "rows.index")
     home.add_index(tmp_path / "rows.index")
     asked = {"token": home.clients.add("page"), "model": "study", "arrays": x.tolist()}
-    with Pages(module, asked) as pages:
-        thread = threading.Thread(target=pages.serve_forever, args=(0.01,), daemon=True)
-        thread.start()
-        origin = f"http://127.0.0.1:{pages.server_address[1]}"
-        with serving(home, origins=[origin]) as server:
-            asked["url"] = server.url
-            command = [browser, "--headless=new", "--no-sandbox", "--disable-gpu"]
-            command += [f"--user-data-dir={tmp_path / 'browser'}", f"{origin}/test/page.html"]
-            told, again = (visited(command, pages) for _ in range(2))
-        pages.shutdown()
+    pages = Pages(module, asked)
+    with answering(pages) as origin, serving(home, origins=[origin]) as server:
+        asked["url"] = server.url
+        command = [browser, "--headless=new", "--no-sandbox", "--disable-gpu"]
+        command += [f"--user-data-dir={tmp_path / 'browser'}", f"{origin}/test/page.html"]
+        told, again = (visited(command, pages) for _ in range(2))
     assert "failed" not in told, told["failed"]
     found = [result["values"][0] for result in told["answer"]["results"].values()]
     np.testing.assert_allclose(found, [x.mean(), x.var()], atol=1e-5)

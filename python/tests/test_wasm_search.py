@@ -1,8 +1,8 @@
 """Indexes that the client in WebAssembly asks, run by Node: NumPy judges scores, ranks and payloads."""
 
 import base64
+import functools
 import json
-import subprocess
 
 import numpy as np
 import pytest
@@ -10,9 +10,10 @@ import pytest
 from hemera import search
 from hemera.serving.home import Home
 
+from .beside import told_by_node
 from .search.threshold_cases import in_small_rings, require_right
 from .serving.conftest import serving
-from .test_wasm_client import ROOT, module
+from .test_wasm_client import module
 
 __all__ = ["module"]
 
@@ -75,21 +76,9 @@ def answers(module, folder, asked, between=lambda *_: None, **limits):
             ]
             told = {"url": server.url, "token": home.clients.add("page"), "asked": calls}
             (folder / "asked.json").write_text(json.dumps(told))
-            script = ROOT / "clients" / "javascript" / "test" / "search.mjs"
-            command = ["node", str(script), str(module), str(folder / "asked.json")]
-            pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-            with subprocess.Popen(command, text=True, **pipes) as node:
-                try:
-                    if any(call == "wait" for call, *_ in asked):
-                        assert node.stderr is not None
-                        first = node.stderr.readline()
-                        assert first == "ready\n", first + node.stderr.read()
-                        between(home, server)
-                    printed, why = node.communicate("go\n", timeout=300)
-                finally:
-                    node.kill()
-    assert node.returncode == 0, why
-    return json.loads(printed)
+            waits = any(call == "wait" for call, *_ in asked)
+            meanwhile = functools.partial(between, home, server) if waits else None
+            return told_by_node("search.mjs", module, folder / "asked.json", meanwhile=meanwhile)
 
 
 def require_best(found, scores, k, tolerance, *, ids=None):

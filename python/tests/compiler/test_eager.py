@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import threading
 import weakref
 from typing import Any
 
@@ -13,6 +12,8 @@ import pytest
 import hemera as hm
 from hemera.compiler import EagerArray
 from hemera.errors import ParameterError, RangeError
+
+from ..beside import together
 
 RNG = np.random.default_rng(7)
 AGES = RNG.uniform(0, 120, 60)
@@ -187,9 +188,7 @@ def test_threads_record_for_themselves() -> None:
         found["x"] = hm.array([1.0, 2.0], range=(0, 2))
         found["sum"] = found["x"].sum().decrypt(params=shallow())
 
-    thread = threading.Thread(target=other)
-    thread.start()
-    thread.join()
+    together(other)
     close(found["sum"], 3.0)
     with pytest.raises(TypeError, match="another program"):
         found["x"] + hm.array([1.0, 2.0], range=(0, 2))

@@ -21,6 +21,7 @@ from hemera.compiler.estimators.reading import KNOWN, read
 from hemera.errors import MismatchError, ParameterError
 from hemera.package.finishing import finished
 
+from ..refusals import raises
 from .test_estimators_all import ARGUMENTS, KINDS
 
 sk = SimpleNamespace(**KINDS)
@@ -215,6 +216,15 @@ def test_networks_have_their_bits_whatever_the_size_of_their_values(scale: float
     assert np.abs(plan.scores(ROWS)[:, 0] - expected).max() <= 2.0**-9.5 * np.abs(expected).max()
 
 
+def require_watched(model: Any, told: str, *, taken: bool) -> None:
+    """A model whose predictions on ROWS are others than those of what was read."""
+    options: dict[str, Any] = {"calibrate": ROWS, "rows": 2, "precision_bits": 4, "security": None}
+    if taken:
+        assert hm.compile(model, **options)
+    else:
+        raises(MismatchError, told, hm.compile, model, **options)
+
+
 @pytest.mark.parametrize(("wrong", "taken"), [(0, True), (3, True), (4, False)])
 def test_labels_may_differ_for_two_percent_of_the_rows(wrong: int, taken: bool) -> None:
     """There are 150 rows: near ties a label may be another one; numbers may not."""
@@ -222,13 +232,7 @@ def test_labels_may_differ_for_two_percent_of_the_rows(wrong: int, taken: bool) 
     labels = model.predict(ROWS)
     labels[10 : 10 + wrong] = (labels[10 : 10 + wrong] + 1) % 3
     model.predict = lambda _: labels
-    if taken:
-        assert hm.compile(model, calibrate=ROWS, rows=2, precision_bits=4, security=None)
-    else:
-        with pytest.raises(
-            MismatchError, match=r"LinearSVC.predict gives . for row 10, .*; 4 of 150 rows differ"
-        ):
-            hm.compile(model, calibrate=ROWS, rows=2, precision_bits=4, security=None)
+    require_watched(model, r"LinearSVC.predict gives . for row 10, .*; 4 of 150 rows differ", taken=taken)
 
 
 @pytest.mark.parametrize(("off", "taken"), [(1e-6, True), (1e-3, False)])
@@ -237,13 +241,7 @@ def test_numbers_differ_by_rounding_alone(off: float, taken: bool) -> None:
     values = model.predict(ROWS)
     values[7] += off * np.abs(values).max()
     model.predict = lambda _: values
-    if taken:
-        assert hm.compile(model, calibrate=ROWS, rows=2, precision_bits=4, security=None)
-    else:
-        with pytest.raises(
-            MismatchError, match=r"Ridge.predict gives .* for row 7, .*; 1 of 150 rows differ"
-        ):
-            hm.compile(model, calibrate=ROWS, rows=2, precision_bits=4, security=None)
+    require_watched(model, r"Ridge.predict gives .* for row 7, .*; 1 of 150 rows differ", taken=taken)
 
 
 @pytest.mark.parametrize("margin", [0.0, 0.25, 0.5])

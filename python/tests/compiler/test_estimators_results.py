@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import warnings
 from typing import Any
 
@@ -45,6 +43,8 @@ from sklearn.svm import SVC, SVR, NuSVC
 
 import hemera as hm
 from hemera.package.encodings import Table
+
+from ..beside import printed
 
 BITS = 16
 OPTIONS = {"precision_bits": BITS, "security": None}
@@ -600,7 +600,7 @@ def test_compile_of_a_function_does_not_import_scikit_learn() -> None:
         "hm.compile(lambda x: x * 2, np.ones(4), calibrate=np.ones((1, 4))); "
         "assert 'sklearn' not in sys.modules"
     )
-    subprocess.run([sys.executable, "-c", code], check=True)
+    printed(code)
 
 
 def test_the_table_is_a_frame_of_the_package() -> None:

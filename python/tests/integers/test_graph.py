@@ -5,7 +5,6 @@ Recorded ones are in ../test_cuda_library.py."""
 from __future__ import annotations
 
 import operator
-import threading
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import pytest
 
 import hemera as hm
 
+from ..beside import together
 from ..refusals import raises, refuse
 from .setting import check, context, operands
 
@@ -142,9 +142,7 @@ def test_other_threads_encrypt_anew_meanwhile() -> None:
 
     def function(a: Any) -> Any:
         for _ in range(2):
-            thread = threading.Thread(target=encrypt)
-            thread.start()
-            thread.join()
+            together(encrypt)
         return a
 
     ints.capture(function, x)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +9,7 @@ import pytest
 
 import hemera as hm
 
+from ..beside import printed
 from ..refusals import raises
 
 BOUND = 120.0
@@ -39,9 +38,7 @@ print(peak() - before)
 def test_a_client_has_one_key_in_memory_at_a_time(tmp_path: Path) -> None:
     """The file is that of keys that are made together, and a server computes with it."""
     streamed, secret, together = (tmp_path / name for name in ("streamed", "secret", "together"))
-    command = [sys.executable, "-W", "ignore", "-c", PROGRAM, streamed, secret, together]
-    found = subprocess.run(command, check=True, capture_output=True, text=True, timeout=BOUND).stdout
-    held, all_held = map(int, found.split())
+    held, all_held = map(int, printed(PROGRAM, streamed, secret, together).split())
     size = together.stat().st_size
     assert held < size / 2 < 3 * size < all_held
     assert hm.inspect(streamed) == hm.inspect(together)

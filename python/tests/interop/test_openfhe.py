@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import gzip
 import io
 import json
 from pathlib import Path
@@ -17,7 +16,9 @@ import hemera as hm
 from hemera.cli import main
 from hemera.interop import openfhe
 
-VECTORS = Path(__file__).parents[3] / "tests" / "vectors" / "openfhe"
+from .foreign_files import VECTORS, read, read_all
+
+VERSIONS = VECTORS / "openfhe-versions"
 FOLDERS = ["bfv", "bgv", "ckks-fixedmanual", "ckks-flexibleauto"]
 
 
@@ -27,9 +28,7 @@ class Files:
     def __init__(self, folder: str, target: Path) -> None:
         self.folder = folder
         self.target = target
-        for path in (VECTORS / folder).iterdir():
-            name = path.name.removesuffix(".gz")
-            data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+        for name, data in read_all(VECTORS / "openfhe" / folder).items():
             (target / name).write_bytes(data)
         self.values = json.loads((target / "values.json").read_bytes())
 
@@ -259,11 +258,8 @@ def test_every_damaged_byte_of_a_header_is_an_error_of_hemera(tmp_path: Path) ->
 
 def test_sessions_follow_the_special_primes_of_the_first_key() -> None:
     """OpenFHE 1.6.1 has one more than the rule that a context alone is opened by."""
-    folder = VECTORS.parent / "openfhe-versions" / "1.6.1" / "ckks"
-    files = {
-        path.name.removesuffix(".gz"): gzip.decompress(path.read_bytes()) for path in folder.glob("*.gz")
-    }
-    values = json.loads((folder / "values.json").read_text())
+    files = read_all(VERSIONS / "1.6.1" / "ckks")
+    values = json.loads(files["values.json"])
     session = openfhe.Session(files["cryptocontext.bin"], device="cpu")
     first = session.context
     with pytest.raises(hm.errors.FormatError):
@@ -292,14 +288,13 @@ def test_sessions_follow_the_special_primes_of_the_first_key() -> None:
 @pytest.mark.parametrize(("version", "changes"), [("1.4.2", False), ("1.6.1", True)])
 def test_all_of_a_session_is_of_one_context(version: str, changes: bool, calls: tuple[str, ...]) -> None:
     """After each call, also where keys change it."""
-    names = {"relinearization": "eval_mult_key", "galois": "eval_automorphism_keys"}
-    folder = VECTORS.parent / "openfhe-versions" / version / "ckks"
-    files = {path.name[:-7]: gzip.decompress(path.read_bytes()) for path in folder.glob("*.bin.gz")}
-    session = openfhe.Session(files["cryptocontext"], device="cpu")
+    names = {"relinearization": "eval_mult_key.bin", "galois": "eval_automorphism_keys.bin"}
+    files = read_all(VERSIONS / version / "ckks")
+    session = openfhe.Session(files["cryptocontext.bin"], device="cpu")
     first = session.context
     for kinds in calls:
         keys = session.load_keys(**{kind: files[names[kind]] for kind in kinds.split()})
-        x, secret = session.load_ciphertext(files["ct"]), session.load_secret_key(files["secret_key"])
+        x, secret = session.load_ciphertext(files["ct.bin"]), session.load_secret_key(files["secret_key.bin"])
         for each in (session.evaluator, session.keys, keys, x, x + x, secret):
             assert each.context is session.context
         assert (session.context is not first) == changes
@@ -308,10 +303,7 @@ def test_all_of_a_session_is_of_one_context(version: str, changes: bool, calls: 
 @pytest.mark.fact_of_the_cpu("bytes of its memory pool")
 def test_keys_that_have_no_room_leave_the_session_as_it_was() -> None:
     """Also where a context of other special primes was made for them: no later call takes it."""
-    folder = VECTORS.parent / "openfhe-versions" / "1.6.1" / "ckks"
-    ciphertext, key = (
-        gzip.decompress((folder / f"{name}.bin.gz").read_bytes()) for name in ("ct", "eval_mult_key")
-    )
+    ciphertext, key = (read(VERSIONS / "1.6.1" / "ckks" / f"{name}.bin") for name in ("ct", "eval_mult_key"))
     session = openfhe.Session(ciphertext, device="cpu", memory_limit=len(key) // 2)
     first = session.context
     with pytest.raises(hm.errors.OutOfMemoryError):
@@ -324,11 +316,8 @@ def test_keys_that_have_no_room_leave_the_session_as_it_was() -> None:
 @pytest.mark.parametrize("version", ["1.4.2", "1.6.1"])
 @pytest.mark.parametrize("scheme", ["bfv", "bgv"])
 def test_rotations_by_half_the_ring_and_more(version: str, scheme: str) -> None:
-    folder = VECTORS.parent / "openfhe-versions" / version / scheme
-    files = {
-        path.name.removesuffix(".gz"): gzip.decompress(path.read_bytes()) for path in folder.glob("*.gz")
-    }
-    values = json.loads((folder / "values.json").read_text())
+    files = read_all(VERSIONS / version / scheme)
+    values = json.loads(files["values.json"])
     session = openfhe.Session(files["cryptocontext.bin"], device="cpu")
     session.load_keys(relinearization=files["eval_mult_key.bin"], galois=files["eval_automorphism_keys.bin"])
     secret = session.load_secret_key(files["secret_key.bin"])

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,9 +11,10 @@ import pytest
 import hemera as hm
 from hemera.interop import openfhe
 
-VECTORS = Path(__file__).parents[3] / "tests" / "vectors"
-OF_1_4 = VECTORS / "openfhe-versions" / "1.4.2" / "bootstrap"
-LATER = VECTORS / "openfhe" / "ckks-bootstrap-context" / "cryptocontext.json.gz"
+from .foreign_files import VECTORS, read, read_all
+
+OF_1_4 = read_all(VECTORS / "openfhe-versions" / "1.4.2" / "bootstrap")
+LATER = VECTORS / "openfhe" / "ckks-bootstrap-context" / "cryptocontext.json"
 
 
 @pytest.mark.parametrize(
@@ -26,7 +25,7 @@ LATER = VECTORS / "openfhe" / "ckks-bootstrap-context" / "cryptocontext.json.gz"
 def test_sessions_tell_the_lowest_level_that_bootstraps_take(budgets: dict[int, int | None]) -> None:
     """SlotToCoeff first takes the levels of its budget, else (None) one is enough. A plan for ciphertexts of
     any number of slots asks for what the most demanding ones need."""
-    text = json.loads(gzip.decompress(LATER.read_bytes()))
+    text = json.loads(read(LATER))
     scheme = text["value0"]["ptr_wrapper"]["data"]["kt"]["ptr_wrapper"]["data"]["value0"]["value0"]
     settings = scheme["fhe"]["ptr_wrapper"]["data"]["paramMap"]
     (own,) = settings
@@ -45,10 +44,6 @@ def test_sessions_tell_the_lowest_level_that_bootstraps_take(budgets: dict[int, 
     assert plan.input_level == max(levels.values())
 
 
-def of_1_4(name: str) -> bytes:
-    return gzip.decompress((OF_1_4 / f"{name}.gz").read_bytes())
-
-
 def fields(text: bytes) -> Any:
     """Fields of JSON, without the versions of classes: OpenFHE's wheels write 0, other builds of it 1."""
     return json.loads(re.sub(rb'"cereal_class_version": [01],', b"", text))
@@ -56,14 +51,14 @@ def fields(text: bytes) -> Any:
 
 def test_contexts_that_1_4_set_up_for_bootstraps_keep_their_fields() -> None:
     """1.4 does not write which side comes first, and reads back what it writes alone."""
-    files = {"binary": of_1_4("cryptocontext.bin"), "json": of_1_4("cryptocontext.json")}
+    files = {"binary": OF_1_4["cryptocontext.bin"], "json": OF_1_4["cryptocontext.json"]}
     for data in files.values():
         session = openfhe.Session(data, device="cpu")
         assert session.bootstrap_input_levels == {8: 1, 16: 1}
         assert len(session.dump_context()) == len(files["binary"])
         assert fields(session.dump_context(format="json")) == fields(files["json"])
     # The same in the ciphertext's own context, with one setting for each number of slots, too.
-    written = session.dump_ciphertext(session.load_ciphertext(of_1_4("ct.bin")))
+    written = session.dump_ciphertext(session.load_ciphertext(OF_1_4["ct.bin"]))
     again = openfhe.Session(written, device="cpu").dump_context(format="json")
     assert fields(again) == fields(files["json"])
 
@@ -72,8 +67,8 @@ def test_contexts_that_1_4_set_up_for_bootstraps_keep_their_fields() -> None:
 def test_no_correction_factor_passes_for_a_field_of_another_version(factor: int) -> None:
     """Binary files do not show whether a truth value stands before it."""
     for text, of_1_5 in (
-        (of_1_4("cryptocontext.json"), False),
-        (gzip.decompress(LATER.read_bytes()), True),
+        (OF_1_4["cryptocontext.json"], False),
+        (read(LATER), True),
     ):
         changed = re.sub(rb'"corFactor": \d+', b'"corFactor": %d' % factor, text)
         assert changed.count(b'"corFactor": %d' % factor) == 1
@@ -86,7 +81,7 @@ def test_no_correction_factor_passes_for_a_field_of_another_version(factor: int)
 
 
 def test_damaged_contexts_of_1_4_are_refused() -> None:
-    whole = of_1_4("cryptocontext.bin")
+    whole = OF_1_4["cryptocontext.bin"]
     for size in (*range(len(whole) - 120, len(whole)), *range(1, len(whole) - 120, 37)):
         with pytest.raises(hm.errors.FormatError, match=r"1\.4 to 1\.6"):
             openfhe.Session(whole[:size], device="cpu")
@@ -100,7 +95,7 @@ def test_versions_stand_behind_damage_alone() -> None:
         b'"schswitch": {"polymorphic_id": 2147483652, "polymorphic_name": "lbcrypto::SWITCHCKKSRNS", '
         b'"ptr_wrapper": {"id": 2147483677, "data": {}}}'
     )
-    text = of_1_4("cryptocontext.json")
+    text = OF_1_4["cryptocontext.json"]
     changed, count = re.subn(rb'"schswitch": \{\s*"polymorphic_id": 0\s*\}', switching, text)
     assert count == 1
     with pytest.raises(hm.errors.FormatError, match="scheme switching") as caught:

@@ -2,33 +2,15 @@
 
 from __future__ import annotations
 
-import ctypes
-import ctypes.util
-import functools
 import struct
 from typing import Any
 
 import numpy as np
-import pytest
 
+from ..xxhash import checksum
 from .federation_oracle import Integers, packed, unpacked
 
 Section = tuple[bytes, bytes]
-
-
-@functools.cache
-def xxhash() -> ctypes.CDLL:
-    name = ctypes.util.find_library("xxhash")
-    if name is None:
-        pytest.skip("libxxhash, which makes checksums, is not installed: apt-get install libxxhash-dev")
-    library = ctypes.CDLL(name)
-    library.XXH3_64bits_withSeed.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint64]
-    library.XXH3_64bits_withSeed.restype = ctypes.c_uint64
-    return library
-
-
-def checksum(data: bytes, seed: int = 0) -> int:
-    return int(xxhash().XXH3_64bits_withSeed(data, len(data), seed % 2**64))
 
 
 def sections(data: bytes) -> list[Section]:

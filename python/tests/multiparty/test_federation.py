@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import shutil
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from hemera import errors
 from hemera.multiparty import Federation, WaitingError, unreviewed
 from hemera.multiparty.layout import Layout
 
+from ..beside import together
 from ..refusals import raises
 from .parties import Parties, arrays, expected, join, same
 
@@ -64,11 +65,7 @@ def test_ten_lines_in_processes_of_their_own(tmp_path: Path) -> None:
             weights = fed.average(turn, wait=20)
             found[name, turn] = weights
 
-    threads = [threading.Thread(target=run, args=(name,)) for name in "abcd"]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    together(*(functools.partial(run, name) for name in "abcd"))
     given = {name: arrays(ord(name)) for name in "abcd"}
     right = expected(given, dict.fromkeys("abcd", 1))
     assert all(same(found[name, 0], right) for name in "abcd")

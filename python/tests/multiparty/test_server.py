@@ -7,7 +7,6 @@ import json
 import shutil
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -22,6 +21,7 @@ from hemera.multiparty import Federation, shared
 from hemera.multiparty.party import Party
 from hemera.serving.home import Home
 
+from ..beside import answering
 from ..refusals import raises
 from ..serving.conftest import Process, Running, serving
 
@@ -157,11 +157,9 @@ def test_names_of_a_server_that_lies_are_left_out(tmp_path: Path) -> None:
 
         def log_message(self, *_: Any) -> None: ...
 
-    with http.server.HTTPServer(("127.0.0.1", 0), Lies) as server:
-        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        files = shared.RemoteFiles(f"http://127.0.0.1:{server.server_port}/v1/federations/fl", "a.0")
+    with answering(http.server.HTTPServer(("127.0.0.1", 0), Lies)) as url:
+        files = shared.RemoteFiles(f"{url}/v1/federations/fl", "a.0")
         assert files.list("contributors") == {"c": "1"}
-        server.shutdown()
 
 
 PARTY = """

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import base64
+import functools
 import itertools
-import threading
 from ast import literal_eval
 
 import numpy as np
@@ -14,6 +14,7 @@ import hemera as hm
 from hemera.search import Client, Index, wire
 from hemera.search.scores import tickets
 
+from ..beside import together
 from ..forked import in_child, taken_elsewhere
 from ..refusals import raises
 from .search_cases import bytes_of, floats
@@ -232,11 +233,7 @@ def test_tickets_join_themselves_and_each_other() -> None:
 
     a.join(a)
     assert (len(a), len(b)) == (3, 3)
-    threads = [threading.Thread(target=join, args=(times,), daemon=True) for times in (2000, 2001, 2001)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join(20)
+    together(*(functools.partial(join, times) for times in (2000, 2001, 2001)), seconds=20)
     assert sorted(done) == [2000, 2001, 2001]
     a.join(b)
     assert (len(a), len(b)) == (6, 0)

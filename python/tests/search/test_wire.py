@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
-import ctypes.util
-import functools
 import hashlib
 import json
 
@@ -16,26 +13,14 @@ from hemera.errors import FormatError, ParameterError
 from hemera.search import Client, Index, wire
 
 from ..refusals import raises
+from ..xxhash import checksum
 from .search_cases import floats
-
-
-@functools.cache
-def xxhash() -> ctypes.CDLL:
-    """The library, whose header the core is built with."""
-    name = ctypes.util.find_library("xxhash")
-    if name is None:
-        pytest.skip("libxxhash, which judges checksums, is not installed: apt-get install libxxhash-dev")
-    library = ctypes.CDLL(name)
-    library.XXH3_64bits.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
-    library.XXH3_64bits.restype = ctypes.c_uint64
-    return library
 
 
 def pieces_digest(*parts: bytes) -> bytes:
     """SHA-256 of XXH3-64 of each 64 KiB of each part."""
     pieces = [part[at : at + 2**16] for part in parts for at in range(0, len(part), 2**16)]
-    checksums = [xxhash().XXH3_64bits(piece, len(piece)) for piece in pieces]
-    return hashlib.sha256(np.array(checksums, "<u8").tobytes()).digest()
+    return hashlib.sha256(np.array([checksum(piece) for piece in pieces], "<u8").tobytes()).digest()
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ import http.server
 import json
 import multiprocessing
 import pickle
-import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -29,6 +28,7 @@ from hemera.program.keys import KeyList
 from hemera.serving import InputSpec, Interface, OutputSpec, Package, export
 from hemera.serving.home import Home
 
+from ..beside import answering
 from ..refusals import raises
 from .conftest import BOUND, Running, client_of, require_scores
 
@@ -92,15 +92,8 @@ def scripted(
             self._send(200, body, **{"Content-Type": "application/octet-stream", **headers})
 
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    script.url = f"http://127.0.0.1:{server.server_address[1]}"
-    try:
+    with answering(server) as script.url:
         yield script
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join(BOUND)
 
 
 def echo(body: bytes) -> tuple[bytes, dict[str, str]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,9 @@ import pytest
 
 import hemera as hm
 from hemera import serving
-from hemera.interop import openfhe, seal
+from hemera.interop import seal
 
+from ..interop.foreign_files import OpenFheFiles
 from ..refusals import raises
 
 try:
@@ -20,7 +20,6 @@ try:
 except ImportError:  # tenseal has no wheel for this Python
     sealapi = None
 with_seal = pytest.mark.skipif(sealapi is None, reason="tenseal has no wheel for this Python")
-VECTORS = Path(__file__).parents[3] / "tests" / "vectors" / "openfhe"
 
 DEGREE = 8192
 SCALE = 2.0**40
@@ -143,26 +142,14 @@ def test_bfv(tmp_path: Path) -> None:
     raises(hm.errors.MismatchError, "modulo 65537", wrong.check, client.session.context, client.session.keys)
 
 
-class OpenFheFiles:
-    """The objects of one context that OpenFHE wrote."""
-
-    def __init__(self, folder: str) -> None:
-        self.folder = VECTORS / folder
-        self.session = openfhe.Session(self.bytes_of("cryptocontext.bin"), device="cpu")
-        self.secret = self.session.load_secret_key(self.bytes_of("secret_key.bin"))
-
-    def bytes_of(self, name: str) -> bytes:
-        packed = self.folder / f"{name}.gz"
-        return gzip.decompress(packed.read_bytes()) if packed.exists() else (self.folder / name).read_bytes()
-
-    def answered(self, package: serving.Package) -> tuple[Any, Any]:
-        """What comes out of OpenFHE's ciphertext a, and what should."""
-        x = self.session.load_ciphertext(self.bytes_of("ct_a.bin"))
-        package.check(self.session.context, self.session.keys)
-        (y,) = package.prepare(self.session.context).run(self.session.keys, [x])
-        back = self.session.load_ciphertext(self.session.dump_ciphertext(y))
-        context = self.session.context
-        return context.decrypt(back, self.secret), package.evaluate_clear(context.decrypt(x, self.secret))
+def answered(files: OpenFheFiles, package: serving.Package) -> tuple[Any, Any]:
+    """What comes out of OpenFHE's ciphertext a, and what should."""
+    session, context = files.session, files.session.context
+    x = session.load_ciphertext(files.bytes_of("ct_a.bin"))
+    package.check(context, session.keys)
+    (y,) = package.prepare(context).run(session.keys, [x])
+    back = session.load_ciphertext(session.dump_ciphertext(y))
+    return context.decrypt(back, files.secret), package.evaluate_clear(context.decrypt(x, files.secret))
 
 
 def test_ckks_of_openfhe() -> None:
@@ -171,9 +158,8 @@ def test_ckks_of_openfhe() -> None:
         relinearization=files.bytes_of("eval_mult_key.bin"),
         galois=files.bytes_of("eval_automorphism_keys.bin"),
     )
-    found, expected = files.answered(
-        serving.export(lambda x: (x * x + 0.5).rotate(1) * 0.5, inputs=64, name="model")
-    )
+    package = serving.export(lambda x: (x * x + 0.5).rotate(1) * 0.5, inputs=64, name="model")
+    found, expected = answered(files, package)
     np.testing.assert_allclose(found, expected, atol=2**-25)
 
 
@@ -186,9 +172,7 @@ def test_integers_of_openfhe(scheme: str) -> None:
         degree=4096, plain_modulus=PLAIN_MODULUS, prime_bits=[40] * 3, special_bits=[40], security=None
     )
     weights = np.arange(params.max_slots) % 5
-    found, expected = files.answered(
-        serving.export(
-            lambda x: (x + 1) * (x - weights) + 7, inputs=params.max_slots, name="model", params=params
-        )
-    )
+    options: dict[str, Any] = {"inputs": params.max_slots, "name": "model", "params": params}
+    package = serving.export(lambda x: (x + 1) * (x - weights) + 7, **options)
+    found, expected = answered(files, package)
     np.testing.assert_array_equal(found, expected)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import gzip
 import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping
@@ -24,13 +23,13 @@ from hemera.serving.home import Home
 from hemera.serving.session_cache import Session
 from hemera.serving.sessions import Loader
 
+from ..interop.foreign_files import VECTORS as FILES
+from ..interop.foreign_files import read
 from .conftest import Running, client_of, expected, require_scores, serving
 from .indexes.index_cases import KEYS as INDEX_KEYS
 from .indexes.index_cases import PREPARE, QUERY, VECTORS
 from .replicas import ROWS, Bench
 from .server_requests import EVALUATE, code, request_of
-
-FILES = Path(__file__).parents[3] / "tests" / "vectors"
 
 
 @pytest.fixture(autouse=True)
@@ -84,17 +83,12 @@ def of_seal(package_of: Callable[[hm.Parameters], Package]) -> tuple[Package, An
 def of_openfhe(package_of: Callable[[hm.Parameters], Package]) -> tuple[Package, Any, str]:
     files = FILES / "openfhe" / "bfv"
     keys = {"context": (files / "cryptocontext.bin").read_bytes()}
-    keys["relinearization"] = gzip.decompress((files / "eval_mult_key.bin.gz").read_bytes())
-    return package_of(openfhe.Session(keys["context"], device="cpu").params), keys, "ct_a.bin.gz"
+    keys["relinearization"] = read(files / "eval_mult_key.bin")
+    return package_of(openfhe.Session(keys["context"], device="cpu").params), keys, "ct_a.bin"
 
 
 def squares_of(params: hm.Parameters) -> Package:
     return export(lambda x: x * x + 1, inputs=params.degree, name="m", params=params)
-
-
-def request_file(library: str, name: str) -> bytes:
-    data = (FILES / library.lower() / "bfv" / name).read_bytes()
-    return gzip.decompress(data) if name.endswith(".gz") else data
 
 
 def written(folder: Path, files: Mapping[str, bytes]) -> dict[str, Path]:
@@ -141,7 +135,7 @@ def test_a_session_of_hemera(
 def test_a_session_of_another_library(library: str, tmp_path: Path) -> None:
     package, files, name = (of_seal if library == "SEAL" else of_openfhe)(squares_of)
     session = Loader(DeviceOptions("cpu", 1)).load(package, library, written(tmp_path, files))
-    inputs = session.load({"input": request_file(library, name)})
+    inputs = session.load({"input": read(FILES / library.lower() / "bfv" / name)})
     (outputs,) = session.run([inputs.values])
     assert session.dump(outputs, True)
     watched = watch(session)

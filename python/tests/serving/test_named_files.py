@@ -3,7 +3,6 @@ description does not read them."""
 
 from __future__ import annotations
 
-import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -15,11 +14,11 @@ import hemera as hm
 from hemera import errors
 from hemera.cli import main
 from hemera.inputs.source import MAGIC, model_of, named, opened
-from hemera.interop import openfhe
 from hemera.package.local_model import LocalModel
 from hemera.serving import Interface, Package, export
 from hemera.serving.home import Home
 
+from ..interop.foreign_files import OpenFheFiles
 from ..refusals import raises
 from .conftest import expected, serving
 from .server_requests import EVALUATE, KEYS, code
@@ -225,24 +224,18 @@ def test_inspect_tells_the_model(package: Package) -> None:
 def test_files_of_other_libraries_are_for_the_digest_that_is_asked_for(
     files: Files, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = Path(__file__).parents[3] / "tests" / "vectors" / "openfhe" / "ckks-flexibleauto"
-
-    def read(name: str) -> bytes:
-        data = (folder / name).read_bytes()
-        return gzip.decompress(data) if name.endswith(".gz") else data
-
-    session = openfhe.Session(read("cryptocontext.bin"), device="cpu")
-    session.load_keys(relinearization=read("eval_mult_key.bin.gz"))
-    secret = session.load_secret_key(read("secret_key.bin.gz"))
-    x = session.load_ciphertext(read("ct_a.bin.gz"))
+    theirs = OpenFheFiles("ckks-flexibleauto")
+    read, session, secret = theirs.bytes_of, theirs.session, theirs.secret
+    session.load_keys(relinearization=read("eval_mult_key.bin"))
+    x = session.load_ciphertext(read("ct_a.bin"))
     values = session.context.decrypt(x, secret)
     packages = [
         export(lambda x, n=n: x * x + n, inputs=x.slots, name="m", params=session.params) for n in (0.5, 1.5)
     ]
     files.keys.mkdir()
     (files.keys / "context").write_bytes(read("cryptocontext.bin"))
-    (files.keys / "relinearization").write_bytes(read("eval_mult_key.bin.gz"))
-    files.request.write_bytes(read("ct_a.bin.gz"))
+    (files.keys / "relinearization").write_bytes(read("eval_mult_key.bin"))
+    files.request.write_bytes(read("ct_a.bin"))
     model, _ = files.describe(packages[0], "m")
     assert files.compute(model, "--digest", packages[1].digest) == 1
     assert packages[1].digest in capsys.readouterr().err

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import http.server
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
@@ -20,6 +19,7 @@ from hemera.client.transport import Transport
 from hemera.package.local_model import LocalModel
 from hemera.serving.home import Home
 
+from ..beside import answering
 from ..hostile_damage import NESTED
 from ..refusals import raises
 from .conftest import BOUND, ROWS, Running, client_of, require_scores
@@ -67,15 +67,8 @@ def between(url: str) -> Iterator[Between]:
         do_GET = do_PUT = do_POST = do_DELETE = _pass_on  # noqa: N815
 
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    proxy.url = f"http://127.0.0.1:{server.server_address[1]}"
-    try:
+    with answering(server) as proxy.url:
         yield proxy
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join(BOUND)
 
 
 def test_a_server_repeats_the_name_of_each_request(server: Running, home: Home, local: LocalModel) -> None:

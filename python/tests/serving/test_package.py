@@ -7,8 +7,6 @@ import hashlib
 import io
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,7 @@ import pytest
 import hemera as hm
 from hemera import serving
 
+from ..beside import printed
 from ..hostile_damage import changed_at, places
 from ..refusals import raises
 from .package_bytes import joined, parts
@@ -282,7 +281,7 @@ def test_serving_is_imported_when_it_is_used() -> None:
         "import sys, hemera as hm; assert 'hemera.serving' not in sys.modules; "
         "assert hm.serving.export and 'fastapi' not in sys.modules"
     )
-    subprocess.run([sys.executable, "-c", code], check=True)
+    printed(code)
 
 
 def test_any_change_of_bytes_loads_or_is_an_error(with_changed_bytes: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import hashlib
 import json
 import mmap
@@ -29,6 +30,7 @@ from hemera.ray.requests import Asking, answer_requests
 from hemera.serving import Package
 from hemera.serving.settings import Settings
 
+from ..beside import together
 from ..refusals import raises
 from .conftest import BOUND, expected, wait_until
 
@@ -169,11 +171,7 @@ def test_several_threads_send_whole_messages(ends: tuple[End, End]) -> None:
         for _ in range(20):
             one.channel.send([at], {"x": bytes([at]) * 300_000})
 
-    threads = [threading.Thread(target=ask, args=(at,)) for at in range(8)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join(BOUND)
+    together(*(functools.partial(ask, at) for at in range(8)), seconds=BOUND)
     wait_until(lambda: len(other.came) == 160)
     for (at,), buffers in other.came:
         assert buffers["x"].tobytes() == bytes([at]) * 300_000

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -13,16 +12,15 @@ import pytest
 
 import hemera as hm
 from hemera.client.wire import write_body
-from hemera.interop import openfhe, seal
+from hemera.interop import seal
 from hemera.objects.devices import DeviceOptions
 from hemera.serving import export
 from hemera.serving.home import Home
 from hemera.serving.session_cache import SessionCache
 from hemera.serving.sessions import Loader
 
+from ..interop.foreign_files import VECTORS, OpenFheFiles
 from .conftest import serving
-
-VECTORS = Path(__file__).parents[3] / "tests" / "vectors"
 
 
 def home_with(folder: Path, package: Any) -> Home:
@@ -99,49 +97,39 @@ def test_a_client_of_seal(tmp_path: Path, whose: str) -> None:
 
 
 def test_a_client_of_openfhe(tmp_path: Path) -> None:
-    folder = VECTORS / "openfhe" / "ckks-flexibleauto"
-
-    def read(name: str) -> bytes:
-        path = folder / name
-        return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-
-    session = openfhe.Session(read("cryptocontext.bin"), device="cpu")
-    session.load_keys(relinearization=read("eval_mult_key.bin.gz"))
-    secret = session.load_secret_key(read("secret_key.bin.gz"))
-    x = session.load_ciphertext(read("ct_a.bin.gz"))
+    files = OpenFheFiles("ckks-flexibleauto")
+    read, session, secret = files.bytes_of, files.session, files.secret
+    session.load_keys(relinearization=read("eval_mult_key.bin"))
+    x = session.load_ciphertext(read("ct_a.bin"))
     values = session.context.decrypt(x, secret)
 
     def squares(x: Any) -> Any:
         return x * x + 0.5
 
     home = home_with(tmp_path, export(squares, inputs=x.slots, name="m", params=session.params))
-    keys = {"context": read("cryptocontext.bin"), "relinearization": read("eval_mult_key.bin.gz")}
+    keys = {"context": read("cryptocontext.bin"), "relinearization": read("eval_mult_key.bin")}
     with serving(home) as server, server.http(home.clients.add("alice")) as http:
-        response = put(http, {**keys, "galois": read("secret_key.bin.gz")})
+        response = put(http, {**keys, "galois": read("secret_key.bin")})
         assert response.json()["error"]["code"] == "secret_key"
         response = put(http, keys)
         assert response.status_code == 201, response.text
         assert response.json()["library"] == "OpenFHE"
-        answer = http.post("/v1/models/m/evaluate", content=read("ct_a.bin.gz"))
+        answer = http.post("/v1/models/m/evaluate", content=read("ct_a.bin"))
         assert answer.status_code == 200, answer.text
         found = session.context.decrypt(session.load_ciphertext(answer.content), secret)
         np.testing.assert_allclose(found, values**2 + 0.5, atol=1e-5)
-        response = http.post("/v1/models/m/evaluate", content=read("secret_key.bin.gz"))
+        response = http.post("/v1/models/m/evaluate", content=read("secret_key.bin"))
         assert response.status_code == 422
 
 
 def test_damaged_texts_of_openfhe(tmp_path: Path) -> None:
     """A name in a file that is no text is damage of the client's file, and no failure of the server."""
-    folder = VECTORS / "openfhe" / "bfv"
-    context = (folder / "cryptocontext.bin").read_bytes()
-    session = openfhe.Session(context, device="cpu")
-    package = export(lambda x: x + 1, inputs=session.params.degree, name="m", params=session.params)
-    home = home_with(tmp_path, package)
-    keys = {
-        "context": context,
-        "relinearization": gzip.decompress((folder / "eval_mult_key.bin.gz").read_bytes()),
-    }
-    good = gzip.decompress((folder / "ct_a.bin.gz").read_bytes())
+    files = OpenFheFiles("bfv")
+    params = files.session.params
+    home = home_with(tmp_path, export(lambda x: x + 1, inputs=params.degree, name="m", params=params))
+    names = {"context": "cryptocontext.bin", "relinearization": "eval_mult_key.bin"}
+    keys = {role: files.bytes_of(name) for role, name in names.items()}
+    good = files.bytes_of("ct_a.bin")
     at = good.index(b"CiphertextImpl") if b"CiphertextImpl" in good else 45
     with serving(home) as server, server.http(home.clients.add("alice")) as http:
         assert put(http, keys).status_code == 201

@@ -9,8 +9,6 @@ import itertools
 import os
 import random
 import shutil
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,8 +19,8 @@ from hemera.client.problems import Refused
 from hemera.serving.store import Store
 from hemera.serving.uploads import Upload
 
+from ..beside import printed
 from ..refusals import raises
-from .conftest import BOUND
 
 Place = tuple[str, str]
 
@@ -276,9 +274,7 @@ print(whole, streamed, peak() - before)
 
 def test_a_digit_of_a_key_is_in_memory_at_a_time() -> None:
     """Fifty keys: what the process takes more is that of three in a file, or of all, made at once."""
-    command = [sys.executable, "-c", PROGRAM]
-    found = subprocess.run(command, check=True, capture_output=True, text=True, timeout=BOUND).stdout
-    whole, streamed, at_once = map(int, found.split())
+    whole, streamed, at_once = map(int, printed(PROGRAM).split())
     assert streamed < 3 / 50 * whole < whole < at_once
 
 
@@ -300,7 +296,6 @@ print(sum(each.memory_bytes for each in held[1:]), resident() - before)
 
 def test_keys_take_the_memory_that_they_are_counted_for() -> None:
     """Blocks of 2.6 MiB, of which an eighth may be lost, and no huge page for the rest of one."""
-    found = subprocess.run([sys.executable, "-c", LOADED], check=True, capture_output=True, timeout=BOUND)
-    counted, taken = map(int, found.stdout.split())
+    counted, taken = map(int, printed(LOADED).split())
     assert counted > 8 * 10e6
     assert taken < 1.15 * counted

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,6 @@ import pytest
 from hemera import search
 from hemera.serving.home import Home
 
-from ..conftest import Running, serving
 from .index_cases import VECTORS
 
 
@@ -28,9 +26,3 @@ def home(tmp_path: Path, files: Path) -> Home:
     made = Home(tmp_path / "home")
     assert made.add_index(files / "rows.index") == "rows"
     return made
-
-
-@pytest.fixture
-def server(home: Home) -> Iterator[Running]:
-    with serving(home) as running:
-        yield running

@@ -78,12 +78,6 @@ def home(tmp_path: Path, files: Path) -> Home:
     return made
 
 
-@pytest.fixture
-def server(home: Home) -> Iterator[Running]:
-    with serving(home) as running:
-        yield running
-
-
 def test_each_kind_answers_its_clients(server: Running, home: Home, files: Path) -> None:
     with client_of(server, home.clients.add("alice"), security=None) as client:
         told = {each["name"]: each for each in client.indexes()}
