@@ -68,10 +68,6 @@ def same(found: Any, expected: Any) -> None:
             same(a, b)
         return
     assert isinstance(found, PoolCiphertext)
-    assert (found.shape, found.level, found.scale, found.size) == (
-        expected.shape,
-        expected.level,
-        expected.scale,
-        expected.size,
-    )
+    for fact in ("shape", "dtype", "level", "scale", "size", "filled"):
+        assert getattr(found, fact) == getattr(expected, fact), fact
     assert bytes(found) == bytes(expected)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import threading
 import time
 import warnings
@@ -17,6 +15,7 @@ from numpy.typing import NDArray
 import hemera as hm
 from hemera.circuits import sigmoid
 
+from ..beside import printed
 from ..conftest import make_params
 from ..refusals import raises
 from .setting import SLOTS, Setting, make
@@ -178,15 +177,7 @@ def whole():
 
 
 def run_program(program: str) -> str:
-    result = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", PROGRAM + program],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert (result.returncode, result.stderr) == (0, "")
-    return result.stdout.strip()
+    return printed(PROGRAM + program, seconds=120)
 
 
 @pytest.mark.parametrize(
