@@ -48,7 +48,6 @@ def _grid(ev: hm.Evaluator, x: hm.Ciphertext, a: NDArray[Any]) -> TransformGrid:
 
 
 def test_every_operation_is_compared() -> None:
-    """By test_random_objects, whose judge is NumPy, or as a circuit."""
     assert {*CIRCUITS, *APART} - {"polyval"} == ELSEWHERE
 
 
