@@ -278,24 +278,25 @@ def test_texts_and_dates_as_results() -> None:
 
 
 @pytest.mark.parametrize("ordered", [True, False])
-def test_categories_of_pandas(ordered: bool) -> None:
-    """Their order is the listed one, or none; those without rows are counted, too."""
-    listed = pd.CategoricalDtype(["low", "mid", "high", "never"], ordered=ordered)
-    levels = pd.Series(["mid", "high", "low", "mid", None], dtype=listed)
-    frame = pd.DataFrame({"c": levels, "e": levels.iloc[::-1].to_numpy(), "x": [1, 2, 3, 4, 5]})
-    frame["e"] = frame["e"].astype(listed)
+@pytest.mark.parametrize("listed", [["low", "mid", "high", "never"], [30, 10, 20, 40], [0.5, 1.5, -1, 9]])
+def test_categories_of_pandas(listed: list[Any], ordered: bool) -> None:
+    """Their order is the listed one, or none, of numbers too; those without rows are counted."""
+    low, mid, high, _ = listed
+    kind = pd.CategoricalDtype(listed, ordered=ordered)
+    levels = pd.Series([mid, high, low, mid, None], dtype=kind)
+    frame = pd.DataFrame({"c": levels, "e": levels.iloc[::-1].array, "x": [1, 2, 3, 4, 5]})
     spec = hm.TableSpec.of(frame, ranges={"x": (0, 9)})
     studies: dict[str, Operation] = {
-        "equal": lambda t: t.c == "mid",
+        "equal": lambda t: t.c == mid,
         "equal columns": lambda t: t.c == t.e,
         "counts": lambda t: t[t.x > 2].c.value_counts(),
         "shares of none": lambda t: t[t.x > 8].c.value_counts(normalize=True),
         "nunique": lambda t: t.c.nunique(),
     }
     in_order: dict[str, Operation] = {
-        **{each.__name__: (lambda t, each=each: each(t.c, "mid")) for each in COMPARED[2:]},
+        **{each.__name__: (lambda t, each=each: each(t.c, mid)) for each in COMPARED[2:]},
         **{f"{each.__name__} columns": (lambda t, each=each: each(t.c, t.e)) for each in COMPARED[2:]},
-        "between": lambda t: t.c.between("low", "mid"),
+        "between": lambda t: t.c.between(low, mid),
     }
     for name, study in (studies | in_order).items():
         if ordered or name in studies:
@@ -303,22 +304,24 @@ def test_categories_of_pandas(ordered: bool) -> None:
         else:
             with pytest.raises(TypeError, match="order"):
                 evaluated(study, spec, frame)
+    with pytest.raises(TypeError, match="holds categories"):
+        evaluated(lambda t: (t.c + 1).sum(), spec, frame)
 
 
-@pytest.mark.parametrize("value", ["2020-01-02", DAY, np.datetime64("2020-01-03T01"), "lo", "mid", "zz"])
+@pytest.mark.parametrize("value", ["2020-01-02", DAY, np.datetime64("2020-01-03T01"), 9, 3, 7])
 def test_keys_that_are_dates_or_categories(value: Any) -> None:
     """They compare as columns do, of all rows and of filtered ones; no row is a value that is not there."""
-    levels = pd.CategoricalDtype(["lo", "mid", "hi"], ordered=True)
-    frame = FRAME.assign(level=pd.Series(["mid", "hi", "lo", "lo"] * 4, dtype=levels))
+    levels = pd.CategoricalDtype([9, 3, 5], ordered=True)
+    frame = FRAME.assign(level=pd.Series([3, 5, 9, 9] * 4, dtype=levels))
     spec = hm.TableSpec.of(frame, ranges=RANGES, keys=["k", "d", "level"])
-    name = "level" if value in ("lo", "mid", "zz") else "d"
-    for each in COMPARED if value != "zz" else COMPARED[:2]:
+    name = "level" if value in (9, 3, 7) else "d"
+    for each in COMPARED if value != 7 else COMPARED[:2]:
         for left in (lambda t: t, lambda t: t[t.f]):
 
             def study(t: Any, each: Any = each, left: Any = left) -> dict[str, Any]:
                 rows = left(t)
                 some = rows[each(rows[name], value) | each(value, rows[name])]
-                return {"a": some.a.sum(), "x": rows[rows[name].isin([DAY, "lo"][name == "level" :])].x.sum()}
+                return {"a": some.a.sum(), "x": rows[rows[name].isin([DAY, 9][name == "level" :])].x.sum()}
 
             assert_like(evaluated(study, spec, frame), study(frame), each.__name__)
     found = evaluated(lambda t: t[t.f].groupby(name).a.sum(), spec, frame)

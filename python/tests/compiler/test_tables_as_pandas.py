@@ -85,6 +85,7 @@ STUDIES: dict[str, Study] = {
     "assigned": lambda t: (u := t.assign(z=lambda d: d.a * 2))[u.z > 4].z.sum(),
     "assigned of the whole table": lambda t: t[t.f].assign(z=t.a * 2).z.sum(),
     "assigned numbers": lambda t: t.assign(z=2)[t.f].z.sum(),
+    "values of a Series": lambda t: (SERIES.to_numpy() * t.a).where(SERIES.to_numpy() > 0, 1).sum(),
     "in place": lambda t: [c := t.a * 2, d := c, c := operator.iadd(c, 1), d.sum()][-1],
     "a key where a mask is": lambda t: (u := t[t.a > 1])[u.k.where(u.f) == "u"].a.sum(),
     "a mask of keys": lambda t: t[(t.k == "u") | (t.a > 4)].n.sum(),
@@ -198,6 +199,8 @@ def test_lengths() -> None:
         assert "40 rows, filtered" in repr(filtered)
 
 
+SERIES = pd.Series(np.arange(ROWS) % 3, index=np.arange(ROWS)[::-1])
+"""pandas aligns it by an index that programs do not have, also where it is in order."""
 REFUSED: dict[str, tuple[Study, type[Exception], str]] = {
     "mask of another filter": (lambda t: t[t[t.a > 2].f], MismatchError, "other filters"),
     "columns of two filters": (lambda t: t[t.a > 2].a + t.a, MismatchError, "different filters"),
@@ -210,6 +213,10 @@ REFUSED: dict[str, tuple[Study, type[Exception], str]] = {
     "mask with a number": (lambda t: (t.a > 2) | 1, TypeError, "take masks"),
     "texts with numbers": (lambda t: t.s == t.a, TypeError, "holds categories"),
     "no rows": (lambda t: t[t.k == "none"].groupby("k").m.sum(), ParameterError, "leave no rows"),
+    "a Series times a column": (lambda t: (SERIES * t.a).sum(), MismatchError, r"series.to_numpy\(\)"),
+    "a Series to fill with": (lambda t: t.n.fillna(SERIES.sort_index()), MismatchError, "aligns a Series"),
+    "a Series as a filter": (lambda t: t[SERIES > 0], MismatchError, "aligns a Series"),
+    "a Series that is assigned": (lambda t: t.assign(z=SERIES).z, MismatchError, "aligns a Series"),
     "fmax": (lambda t: np.fmax(t.m, t.a), TypeError, "fillna first"),
     "out": (lambda t: np.add(t.a, 1, out=np.zeros(ROWS)), TypeError, "takes no out"),
     "in place": (lambda t: operator.iadd(t.a, 1), TypeError, r"write c = c \+ x"),

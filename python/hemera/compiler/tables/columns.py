@@ -11,6 +11,7 @@ import numpy as np
 
 from hemera.arrays import Array
 from hemera.arrays.recorded import kind_of
+from hemera.compiler.tables.frames import refuse_series
 from hemera.compiler.tables.functions import RULES, require_mask
 from hemera.compiler.tables.missing import missing
 from hemera.compiler.tables.results import Groups, Result
@@ -241,7 +242,7 @@ def filter_of(item: Any, weight: Weight, rows: int) -> tuple[Any, bool]:
 
     Raises:
         TypeError: for what is no mask.
-        MismatchError: for a mask of other rows, or of a table with other filters.
+        MismatchError: for a mask of other rows, of a table with other filters, or of pandas.
     """
     if isinstance(item, Column):
         misses = item.present is not None and not item.is_nullable
@@ -256,6 +257,7 @@ def filter_of(item: Any, weight: Weight, rows: int) -> tuple[Any, bool]:
                 "this table, or combine masks by &"
             )
         return joined(item.elements, item.present), item.is_public
+    refuse_series(item)
     if not (isinstance(item, np.ndarray) and item.dtype.kind == "b"):
         raise TypeError(f"a column's name, a list of names or a mask is needed, not {type(item).__name__}")
     if item.shape != (rows,):

@@ -32,7 +32,10 @@ class ReadColumn:
 
     @property
     def kind(self) -> str:
-        """ "b", "i" or "f" for booleans, integers and other numbers, "O" for anything else."""
+        """ "b", "i" or "f" for booleans, integers and other numbers, "O" for anything else, as categories of
+        numbers."""
+        if self.categories:
+            return "O"
         known = self.values[~self.missing]
         if known.dtype.kind in "OUST":
             types = {type(each) for each in known.tolist()}
@@ -79,6 +82,15 @@ def read_frame(frame: Any) -> dict[str, ReadColumn]:
 def is_of_pandas(frame: Any) -> bool:
     """Whether results of a table are given as pandas has them."""
     return type(frame).__module__.partition(".")[0] == "pandas"
+
+
+def refuse_series(values: Any) -> None:
+    """MismatchError for a Series of pandas, beside rows that have no index."""
+    if is_of_pandas(values) and hasattr(values, "index"):
+        raise MismatchError(
+            "pandas aligns a Series by its index, which the rows of a program do not have: give "
+            "series.to_numpy(), in the order of the rows"
+        )
 
 
 def _of_series(series: Any) -> ReadColumn:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 import numpy as np
 
 from hemera.arrays.recorded import DTYPES, Kind, kind_of
+from hemera.compiler.tables.frames import refuse_series
 from hemera.compiler.tables.missing import NO_COLUMN
 from hemera.compiler.tables.results import Result
 from hemera.compiler.tables.statistics import METHODS, Weight, joined, length, of_numpy
@@ -164,13 +165,14 @@ def operands_of(*operands: Any) -> tuple[list[Any], Rows, Weight]:
 
     Raises:
         TypeError: for statistics that clients finish.
-        MismatchError: for columns of tables with different filters, and arrays of other rows.
+        MismatchError: for columns of tables with different filters, arrays of other rows, and Series.
     """
     columns = [each for each in operands if isinstance(each, Rows)]
     first, present, values = columns[0], None, []
     for each in operands:
         if isinstance(each, Result):
             each._no_arithmetic()
+        refuse_series(each)
         own = each
         if isinstance(each, Rows):
             own, present = each.elements, joined(present, each.present)

@@ -10,7 +10,7 @@ import numpy as np
 
 from hemera.compiler.eager import array
 from hemera.compiler.tables.columns import Column, filter_of
-from hemera.compiler.tables.frames import ReadColumn, is_of_pandas
+from hemera.compiler.tables.frames import ReadColumn, is_of_pandas, refuse_series
 from hemera.compiler.tables.missing import missing
 from hemera.compiler.tables.results import Frame, Groups, Result, Together
 from hemera.compiler.tables.spec import TableSpec
@@ -153,7 +153,7 @@ class Table(Together):
         of the table.
 
         Raises:
-            MismatchError: for a column of a table with other filters, and values of other rows.
+            MismatchError: for a column of a table with other filters, values of other rows, and Series.
             ParameterError: for the name of a key.
         """
         found = self
@@ -162,12 +162,11 @@ class Table(Together):
                 raise ParameterError(f"{name!r} is a public key, and stays; give the column another name")
             own = each(found) if callable(each) else each
             if not isinstance(own, Column):
-                if np.shape(own) not in ((), (self._spec.rows,)):
-                    rows = self._spec.rows
-                    raise MismatchError(
-                        f"{name!r}: values of shape {np.shape(own)} for a table of {rows} rows"
-                    )
-                own = Column(np.broadcast_to(np.asarray(own), (self._spec.rows,)), is_public=True)
+                refuse_series(own)
+                rows = (self._spec.rows,)
+                if np.shape(own) not in ((), rows):
+                    raise MismatchError(f"{name!r}: values of shape {np.shape(own)}, and rows of {rows}")
+                own = Column(np.broadcast_to(np.asarray(own), rows), is_public=True)
             if own.weight is not None and own.weight is not self._weight:
                 raise MismatchError(
                     f"column {name!r} is of a table with other filters; assign before filtering"
