@@ -11,7 +11,7 @@ from hemera.circuits.elementary import slopes_of
 from hemera.errors import RangeError
 
 from .conftest import CIRCUIT_SLOTS as SLOTS
-from .refusals import refuse
+from .refusals import raises, refuse
 
 
 @pytest.fixture(scope="module")
@@ -97,8 +97,7 @@ def test_recipes_of_functions_of_several_values():
         assert (again.depth, again.recipe) == (function.depth, function.recipe)
     assert circuits.Polynomial([1, 2]).recipe is None
     for name, recipe in (("cosine", {}), ("sigmoid", {"low": 1.0}), ("sign", {"gap": 0.1, "wide": 2.0})):
-        with pytest.raises(hm.errors.ParameterError):
-            circuits.from_recipe(name, recipe)
+        raises(hm.errors.ParameterError, "", circuits.from_recipe, name, recipe)
 
 
 def test_a_rectifier_takes_two_levels_less_than_a_maximum(deep):
@@ -133,23 +132,20 @@ def test_quotients(deep):
         ((1, 1), (1, 2)),
         ((-1, 1), (2, 1)),
     ):
-        with pytest.raises(hm.errors.ParameterError):
-            circuits.divide(numerator, denominator)
+        raises(hm.errors.ParameterError, "", circuits.divide, numerator, denominator)
 
 
 @pytest.mark.parametrize("bits", [-2000, 40, 2000, math.nan, math.inf, -math.inf])
 def test_bits_that_can_not_be(bits):
     for make in (circuits.relu, circuits.abs, circuits.leaky_relu):
-        with pytest.raises(hm.errors.ParameterError):
-            make(bits=bits)
+        raises(hm.errors.ParameterError, "", make, bits=bits)
     refuse((lambda: circuits.silu((-2, 2), bits=bits if bits != 40 else 70), hm.errors.ParameterError, None))
 
 
 @pytest.mark.parametrize("interval", [(1, 1), (1, -1), (-1, math.inf), (math.nan, 1)])
 def test_intervals_that_can_not_be(interval):
     for make in (circuits.relu, circuits.abs, circuits.silu, circuits.softplus):
-        with pytest.raises(hm.errors.ParameterError):
-            make(interval)
+        raises(hm.errors.ParameterError, "", make, interval)
     refuse((lambda: circuits.leaky_relu(0.1, interval), hm.errors.ParameterError, None))
 
 
@@ -304,8 +300,7 @@ def test_values_of_another_function_and_circuits_of_ciphertexts():
     transform = circuits.Mask(np.ones(4, bool), hm.ckks.Parameters.for_circuit(1, slots=4))
     refuse((lambda: circuits.function(lambda x: transform(x), ONE), TypeError, "functions of slots"))
     for formula, intervals in ((lambda: 1, []), (lambda x: x, [(1, 1)])):
-        with pytest.raises(hm.errors.ParameterError):
-            circuits.function(formula, intervals)
+        raises(hm.errors.ParameterError, "", circuits.function, formula, intervals)
     kept = []
     circuits.function(lambda x: kept.append(x) or x, ONE)
     refuse((lambda: circuits.function(lambda x: x + kept[0], ONE), hm.errors.ParameterError, "two functions"))

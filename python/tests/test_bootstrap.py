@@ -124,10 +124,8 @@ def test_too_little_memory_is_said_before_anything_runs(params, boot):
         narrow.generate_keys(sk, public_key=False, relinearization=False, plan=boot)
     wide = hm.Context(params, "cpu", memory_limit=2 * boot.memory_bytes())
     boot.require_memory(wide)
-    with pytest.raises(hm.errors.OutOfMemoryError):
-        boot.require_memory(wide, batch=100)
-    with pytest.raises(MismatchError):
-        boot.require_memory(hm.Context(hm.ckks.Parameters.for_circuit(1)))
+    raises(hm.errors.OutOfMemoryError, "", boot.require_memory, wide, batch=100)
+    raises(MismatchError, "", lambda: boot.require_memory(hm.Context(hm.ckks.Parameters.for_circuit(1))))
 
 
 def test_what_does_not_fit_is_refused(client, params, boot):
@@ -140,8 +138,7 @@ def test_what_does_not_fit_is_refused(client, params, boot):
         (lambda: ctx.bind(keys).encrypt(values()).bootstrap(), MissingKeyError, "no plan"),
         (lambda: ctx.bind(keys, bootstrap=boot).encrypt(values(8)).bootstrap(), MismatchError, "8"),
     )
-    with pytest.raises(TypeError, match="levels is 'many'"):
-        hm.ckks.Parameters.for_bootstrapping("test-40", levels="many")
+    raises(TypeError, "levels is 'many'", hm.ckks.Parameters.for_bootstrapping, "test-40", levels="many")
     with pytest.raises(ParameterError, match="for_bootstrapping"):
         hm.circuits.Bootstrap(hm.ckks.Parameters.for_circuit(2))
     plain_keys = ctx.generate_keys(sk)

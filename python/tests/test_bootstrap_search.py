@@ -12,7 +12,7 @@ import hemera as hm
 from hemera.errors import ParameterError
 from hemera.integers.lookup import bits, lookup
 
-from .refusals import refuse
+from .refusals import raises, refuse
 
 of = hm.ckks.Parameters.for_bootstrapping
 
@@ -77,8 +77,7 @@ def test_too_many_levels_are_refused_with_the_most_that_fit(levels, scale_bits):
 
 def test_too_much_security_is_refused_with_the_largest():
     # No estimate gives 192 bits to the ephemeral secret, whatever the levels.
-    with pytest.raises(ParameterError, match=r"192 bits .* no level .* security of 13 levels is 128"):
-        of(security=192)
+    raises(ParameterError, r"192 bits .* no level .* security of 13 levels is 128", of, security=192)
 
 
 def test_other_reasons_and_digits_by_hand_are_told_as_they_are():
@@ -133,8 +132,7 @@ def test_no_evaluator_refreshes_values_with_it(params):
     ctx = hm.Context(params)
     keys = ctx.generate_keys(ctx.generate_secret_key(), plan=plan)
     for automatic in (False, True):
-        with pytest.raises(hm.errors.ParameterError, match="exponentials"):
-            ctx.bind(keys, bootstrap=plan, automatic=automatic)
+        raises(hm.errors.ParameterError, "exponentials", ctx.bind, keys, bootstrap=plan, automatic=automatic)
     with pytest.raises(hm.errors.ParameterError, match="slots-first"):
         hm.ckks.Parameters.for_bootstrapping("test-exact", order="standard")
 
@@ -241,8 +239,7 @@ def test_what_coefficients_can_not_be():
         (numbers, {"level": 0, "scale": 2.0**70}),
         (np.ones(1025), {"level": 0}),
     ):
-        with pytest.raises(hm.errors.ParameterError):
-            ctx.encode(values, encoding="coefficients", **options)
+        raises(hm.errors.ParameterError, "", ctx.encode, values, encoding="coefficients", **options)
     refuse((lambda: ctx.encode(numbers, encoding="coefficients", level=9), hm.errors.LevelError, None))
 
 
@@ -250,8 +247,7 @@ def test_no_evaluator_refreshes_coefficients(coarse, plan):
     ctx = hm.Context(coarse, "cpu")
     keys = ctx.generate_keys(ctx.generate_secret_key(), plan=plan)
     refuse((lambda: ctx.bind(keys, bootstrap=plan), hm.errors.ParameterError, "call the plan"))
-    with pytest.raises(hm.errors.ParameterError, match="from coefficients"):
-        hm.circuits.Bootstrap(coarse, iterations=2)
+    raises(hm.errors.ParameterError, "from coefficients", hm.circuits.Bootstrap, coarse, iterations=2)
     with pytest.raises(hm.errors.ParameterError, match="from-coefficients"):
         hm.ckks.Parameters.for_bootstrapping("test-40", order="coefficients")
     with pytest.raises(hm.errors.ParameterError, match="slots_to_coefficients"):

@@ -48,8 +48,7 @@ def test_a_declared_bound_beyond_the_interval_is_an_error_before_computing():
     plan = function.plan(ctx.params)
     for evaluate in (function, plan):
         # Before the key that is not there is missed.
-        with pytest.raises(RangeError, match=r"up to 100 are declared.*from -8 to 8.*clip=True.*largest="):
-            evaluate(x)
+        raises(RangeError, r"up to 100 are declared.*from -8 to 8.*clip=True.*largest=", evaluate, x)
     # What is smaller may say so, of parameters that say more.
     y = ctx.bind(ctx.generate_keys(sk)).encrypt([1.0, 7.0], largest=8)
     with warnings.catch_warnings():
@@ -126,13 +125,10 @@ def test_with_clip_values_outside_have_that_of_the_end(name):
 
 def test_clips_that_are_none_are_refused():
     for interval, largest in (((-1, 1), 1), ((-1, 1), 0.5), ((1, -1), 4), ((-1, 1), math.inf), ((0, 0), 2)):
-        with pytest.raises(ParameterError):
-            circuits.clip(interval, largest=largest)
-        with pytest.raises(ParameterError):
-            circuits.sigmoid(interval, clip=largest)
+        raises(ParameterError, "", circuits.clip, interval, largest=largest)
+        raises(ParameterError, "", circuits.sigmoid, interval, clip=largest)
     refuse((lambda: circuits.sqrt((0, 1), bits=4, clip=True), ParameterError, "negative"))
-    with pytest.raises(ParameterError, match="clip is not made of"):
-        circuits.from_recipe("clip", {"low": -1, "high": 1})
+    raises(ParameterError, "clip is not made of", circuits.from_recipe, "clip", {"low": -1, "high": 1})
 
 
 Bootstrapped = tuple[hm.Context, hm.SecretKey, hm.Evaluator, circuits.Bootstrap]
@@ -229,12 +225,10 @@ def test_the_magnitude_of_bind_is_that_of_its_plan(automatic, bound, given, larg
 def test_magnitudes_that_do_not_fit_are_refused(automatic):
     ctx, _, ev, boot = automatic
     for magnitude in (0, -1, math.inf, math.nan):
-        with pytest.raises(ParameterError, match="finite and positive"):
-            ctx.bind(ev.keys, bootstrap=boot, magnitude=magnitude)
+        raises(ParameterError, "finite and positive", ctx.bind, ev.keys, bootstrap=boot, magnitude=magnitude)
     refuse((lambda: ctx.bind(ev.keys, bootstrap=boot, magnitude="100"), TypeError, "must be a number"))
     refuse((lambda: ctx.bind(ev.keys, magnitude=100), ParameterError, "needs a plan"))
-    with pytest.raises(RangeError, match="smaller magnitude"):
-        ctx.bind(ev.keys, bootstrap=boot, automatic=True, magnitude=1e9)
+    raises(RangeError, "smaller magnitude", ctx.bind, ev.keys, bootstrap=boot, automatic=True, magnitude=1e9)
     own = ctx.bind(ev.keys, bootstrap=boot, magnitude=100)
     low = own.at_level(own.encrypt(values(), largest=101), boot.input_level)
     refuse((lambda: low.bootstrap(), RangeError, "from -1 to 100"))
@@ -267,5 +261,4 @@ def test_a_declared_bound():
     assert hm.ckks.Parameters.for_circuit(1).largest is None
     for bound in (0, -1, math.nan, math.inf, 1e30):
         raises(ParameterError, "largest", hm.ckks.Parameters.for_circuit, 1, largest=bound)
-    with pytest.raises(ParameterError, match="one of them"):
-        hm.ckks.Parameters.for_circuit(1, largest=10, range_bits=20)
+    raises(ParameterError, "one of them", hm.ckks.Parameters.for_circuit, 1, largest=10, range_bits=20)

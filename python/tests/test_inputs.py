@@ -49,8 +49,7 @@ def test_extents():
         assert as_extents(given, "reshape") == [2, 3]
     assert as_extents((), "f") == as_extents(([],), "f") == []
     for wrong, told in (((2, 1.5), "float"), (([2, "a"],), "the str 'a'"), (([2], [3]), "list")):
-        with pytest.raises(TypeError, match=f"reshape takes integers as extents, not {told}"):
-            as_extents(wrong, "reshape")
+        raises(TypeError, f"reshape takes integers as extents, not {told}", as_extents, wrong, "reshape")
 
 
 @pytest.mark.parametrize(
@@ -83,8 +82,7 @@ def test_numbers_that_are_none():
         with pytest.raises(errors.ParameterError, match=r"2\^63 and more"):
             encoding.as_integers(np.array([0, low], np.uint64), "encode", "bfv")
     for wrong in ([1.0], [1j]):
-        with pytest.raises(TypeError, match="BGV computes with integers, not "):
-            encoding.as_integers(wrong, "encode", "bgv")
+        raises(TypeError, "BGV computes with integers, not ", encoding.as_integers, wrong, "encode", "bgv")
     for wrong in ([], np.float64(1), np.zeros((2, 0))):
         raises(errors.MismatchError, "no values to encode", encoding.as_numbers, wrong, "encode")
     for wrong in (["a"], np.array(["2020-01-01"], "M8[D]")):
@@ -96,15 +94,13 @@ def test_slots_are_filled_up_with_zeros():
     given = np.arange(6).reshape(2, 3)
     assert encoding.pad_slots(given, 3, "encode") is given
     assert encoding.pad_slots(given, 4, "encode").tolist() == [[0, 1, 2, 0], [3, 4, 5, 0]]
-    with pytest.raises(errors.MismatchError, match="3 values do not fit in 2 slots"):
-        encoding.pad_slots(given, 2, "encode")
+    raises(errors.MismatchError, "3 values do not fit in 2 slots", encoding.pad_slots, given, 2, "encode")
     assert [encoding.power_of_two(n) for n in (1, 2, 3, 4, 5, 8, 9, 1 << 20)] == [
         *(1, 2, 4, 4, 8, 8, 16, 1 << 20),
     ]
     out = np.zeros((2, 3))
     assert encoding.room_in(out, (2, 3)) is out
-    with pytest.raises(errors.MismatchError, match=r"\(2, 3\), and the values are of \(3, 2\)"):
-        encoding.room_in(out, (3, 2))
+    raises(errors.MismatchError, r"\(2, 3\), and the values are of \(3, 2\)", encoding.room_in, out, (3, 2))
     out.flags.writeable = False
     refuse((lambda: encoding.room_in(out, (2, 3)), errors.ParameterError, "can not be written"))
     refuse((lambda: encoding.room_in([[0]], (1, 1)), TypeError, "out takes a NumPy array, not list"))
@@ -172,8 +168,7 @@ def test_fields_have_their_kind_and_range(kind, good, wrong):
         with pytest.raises(errors.FormatError, match=f"of a file has n = .*, where {needed} is needed"):
             fields.require_fields({"n": value}, {"n": kind}, "a file")
     for other in ({}, {"m": good[0]}, {"n": good[0], "m": 1}, [], None):
-        with pytest.raises(errors.FormatError, match="other fields"):
-            fields.require_fields(other, {"n": kind}, "a file")
+        raises(errors.FormatError, "other fields", fields.require_fields, other, {"n": kind}, "a file")
 
 
 def test_what_damaged_files_raise():
@@ -212,8 +207,7 @@ def test_files_are_written_whole_or_not_at_all(tmp_path, monkeypatch):
     for what in ("os.fsync", "pathlib.Path.replace"):
         with monkeypatch.context() as patch:
             patch.setattr(what, full)
-            with pytest.raises(errors.FileError, match=f"cannot write {path}: No space left"):
-                write_bytes(path, b"third")
+            raises(errors.FileError, f"cannot write {path}: No space left", write_bytes, path, b"third")
         assert [each.name for each in tmp_path.iterdir()] == ["file"]
         assert path.read_bytes() == b"second"
     with pytest.raises(errors.FileError, match=r"cannot read .*missing: No such file or directory$"):
@@ -257,5 +251,4 @@ def test_arrays_are_changed_in_place_as_numpy_does(dtype, shape, shared, error):
         require_in_place(array, found, "*", is_shared=shared)
         array *= found
         return
-    with pytest.raises(error, match=r"^\*=.*: write y = y \* x$"):
-        require_in_place(array, found, "*", is_shared=shared)
+    raises(error, r"^\*=.*: write y = y \* x$", require_in_place, array, found, "*", is_shared=shared)

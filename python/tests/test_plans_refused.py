@@ -1,7 +1,6 @@
 """What circuits with plans refuse, when they are planned and when they are called."""
 
 import numpy as np
-import pytest
 
 import hemera as hm
 from hemera import circuits
@@ -29,8 +28,7 @@ def test_transforms(params, ev):
         (lambda: LinearTransform(np.zeros((4, 64)), params, wrapped=True), ParameterError, "zero"),
     )
     for shape in ((4, 1024), (1024, 4), (0, 4), (4, 0)):
-        with pytest.raises(ParameterError):
-            LinearTransform(np.ones(shape), params, wrapped=True)
+        raises(ParameterError, "", LinearTransform, np.ones(shape), params, wrapped=True)
 
 
 def test_integers_have_no_such_plans():
@@ -174,8 +172,7 @@ def test_grids(client, params):
     ctx, sk = client
     a, zeros = block(0, 1), {0: np.zeros(SLOTS)}
     for wrong in ([], [[]], [[a], [a, a]], [[a], [None]], [[a, None], [a, None]], [[zeros]]):
-        with pytest.raises(ParameterError):
-            TransformGrid(wrong, params, slots=SLOTS)
+        raises(ParameterError, "", TransformGrid, wrong, params, slots=SLOTS)
     grid = TransformGrid([[a, a]], params, slots=SLOTS)
     ev, secret = ctx.bind(ctx.generate_keys(sk, plan=grid)), ctx.encrypt(random(SLOTS), sk)
     x = ev.encrypt(random(SLOTS))

@@ -133,12 +133,9 @@ def test_what_does_not_fit_is_refused(deep):
         raises(hm.errors.ParameterError, "values, not", circuits.argmax, count, gap=0.1)
     refuse((lambda: circuits.softmax(2.5, (-1, 1)), TypeError, "integer"))
     for interval in ((1, 1), (1, -1), (0, math.inf), (math.nan, 1), (-400, 400)):
-        with pytest.raises(hm.errors.ParameterError):
-            circuits.softmax(4, interval)
+        raises(hm.errors.ParameterError, "", circuits.softmax, 4, interval)
     for gap, largest in ((0, 1), (1, 1), (-0.1, 1), (math.nan, 1), (0.1, math.inf)):
         raises(hm.errors.ParameterError, "gap", circuits.argmax, 4, gap=gap, largest=largest)
     for bits in (-2000, 2000, math.nan, math.inf):
-        with pytest.raises(hm.errors.ParameterError):
-            circuits.softmax(4, (-1, 1), bits=bits)
-        with pytest.raises(hm.errors.ParameterError):
-            circuits.argmax(4, gap=0.1, bits=bits)
+        raises(hm.errors.ParameterError, "", circuits.softmax, 4, (-1, 1), bits=bits)
+        raises(hm.errors.ParameterError, "", circuits.argmax, 4, gap=0.1, bits=bits)

@@ -11,7 +11,7 @@ from hemera.errors import LevelError, MismatchError, ParameterError
 
 from .beside import printed
 from .conftest import CIRCUIT_SLOTS as SLOTS
-from .refusals import refuse
+from .refusals import raises, refuse
 
 Matrix = NDArray[Any]
 
@@ -80,8 +80,7 @@ def test_steps_may_be_given(client, params):
     x = random(SLOTS, seed=9)
     np.testing.assert_allclose(run(client, transform, x), dense_of(diagonals) @ x, atol=1e-5)
     for wrong in (([0], [0, 8]), ([0, 1], [0, 8, SLOTS]), ([0, 1], [0, -8]), ([], [])):
-        with pytest.raises(ParameterError):
-            make(diagonals, params, slots=SLOTS, steps=wrong)
+        raises(ParameterError, "", make, diagonals, params, slots=SLOTS, steps=wrong)
     with pytest.raises(ParameterError, match="one of these"):
         make(diagonals, params, slots=SLOTS, steps=([0, 1], [0, 8]), baby_steps=2)
     refuse((lambda: make(diagonals, params, slots=SLOTS, steps=([0.5, 1], [0, 8])), TypeError, None))
@@ -123,24 +122,19 @@ def test_what_does_not_fit_is_refused(params):
     entries = hm.circuits.LinearTransform.from_entries
     one = {0: np.ones(SLOTS)}
     for slots in (0, -SLOTS, SLOTS - 1, 1 << 20, 1 << 40, 1 << 70):
-        with pytest.raises(ParameterError):
-            diagonals({0: 1.0}, params, slots=slots)
+        raises(ParameterError, "", diagonals, {0: 1.0}, params, slots=slots)
     for wrong in (
         *({}, {0: 0.0}, {0: np.zeros(SLOTS)}, {0: np.nan}, {0: np.full(SLOTS, np.inf)}, {0: 1j * np.inf}),
         *({0: np.ones(SLOTS - 1)}, {0: np.ones(1)}, {0: np.ones((1, SLOTS))}, {0: []}),
         *({SLOTS: np.ones(SLOTS)}, {-SLOTS: np.ones(SLOTS)}, {1: 1.0, 1 - SLOTS: 2.0}, {1 << 70: 1.0}),
     ):
-        with pytest.raises(ParameterError):
-            diagonals(wrong, params, slots=SLOTS)
+        raises(ParameterError, "", diagonals, wrong, params, slots=SLOTS)
     refuse((lambda: diagonals({0.5: 1.0}, params, slots=SLOTS), TypeError, None))
     for options in ({"baby_steps": 3}, {"baby_steps": -1}, {"level": -1}):
-        with pytest.raises(ParameterError):
-            diagonals(one, params, slots=SLOTS, **options)
+        raises(ParameterError, "", diagonals, one, params, slots=SLOTS, **options)
     for level in (0, 99):
-        with pytest.raises(LevelError):
-            diagonals(one, params, slots=SLOTS, level=level)
-        with pytest.raises(LevelError):
-            entries([0], [0], [1.0], params, shape=(1, 1), level=level)
+        raises(LevelError, "", diagonals, one, params, slots=SLOTS, level=level)
+        raises(LevelError, "", entries, [0], [0], [1.0], params, shape=(1, 1), level=level)
     integers = hm.bfv.Parameters.for_circuit(depth=1, security=None, degree=1024)
     refuse((lambda: diagonals(one, integers, slots=SLOTS), MismatchError, "CKKS"))
     for rows, columns, values, shape in (
@@ -160,10 +154,8 @@ def test_what_does_not_fit_is_refused(params):
         ([0], [0], [1.0], (1 << 70, 4)),
         (np.array([1 << 63], np.uint64), [0], [1.0], (4, 4)),
     ):
-        with pytest.raises(ParameterError):
-            entries(rows, columns, values, params, shape=shape, slots=4)
-    with pytest.raises(TypeError, match="rows of entries are integers"):
-        entries([0.0], [0], [1.0], params, shape=(4, 4))
+        raises(ParameterError, "", entries, rows, columns, values, params, shape=shape, slots=4)
+    raises(TypeError, "rows of entries are integers", entries, [0.0], [0], [1.0], params, shape=(4, 4))
 
 
 MEMORY = """

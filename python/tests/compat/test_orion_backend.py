@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 import hemera as hm
 from hemera.compat.orion import Backend
 
+from ..refusals import raises
+
 Values = NDArray[np.float64]
 
 LEVELS = 5
@@ -84,12 +86,9 @@ def test_few_values_are_filled_up_with_zeros(backend: Backend) -> None:
 def test_what_does_not_fit_is_refused(backend: Backend) -> None:
     with pytest.raises(hm.errors.ParameterError, match="1025 values are more than the 1024 slots"):
         backend.Encode([0.0] * 1025, 1, SCALE)
-    with pytest.raises(hm.errors.LevelError, match="no level 6: LogQ has the levels 0 to 5"):
-        backend.Encode([0.0], 6, SCALE)
-    with pytest.raises(hm.errors.LevelError):
-        backend.Encode([0.0], -1, SCALE)
-    with pytest.raises(hm.errors.ParameterError, match="above 0"):
-        backend.Encode([0.0], 1, 0)
+    raises(hm.errors.LevelError, "no level 6: LogQ has the levels 0 to 5", backend.Encode, [0.0], 6, SCALE)
+    raises(hm.errors.LevelError, "", backend.Encode, [0.0], -1, SCALE)
+    raises(hm.errors.ParameterError, "above 0", backend.Encode, [0.0], 1, 0)
 
 
 def test_the_name_of_a_ciphertexts_scale_changes_no_value(backend: Backend) -> None:
@@ -101,8 +100,7 @@ def test_the_name_of_a_ciphertexts_scale_changes_no_value(backend: Backend) -> N
     backend.SetCiphertextScale(square, backend.GetCiphertextScale(x))
     np.testing.assert_allclose(decrypted(backend, square), values**2, atol=CLOSE)
     for scale in (SCALE // 4, SCALE * 4, 0):
-        with pytest.raises(hm.errors.ScaleError, match="multiply by that number"):
-            backend.SetCiphertextScale(square, scale)
+        raises(hm.errors.ScaleError, "multiply by that number", backend.SetCiphertextScale, square, scale)
 
 
 def test_a_plaintexts_scale_divides_its_values(backend: Backend) -> None:
@@ -116,8 +114,7 @@ def test_a_plaintexts_scale_divides_its_values(backend: Backend) -> None:
     after = backend.AddPlaintextNew(x, plaintext)
     np.testing.assert_allclose(decrypted(backend, before), 2 * values, atol=CLOSE)
     np.testing.assert_allclose(decrypted(backend, after), 1.25 * values, atol=CLOSE)
-    with pytest.raises(hm.errors.ParameterError, match="above 0"):
-        backend.SetPlaintextScale(plaintext, 0)
+    raises(hm.errors.ParameterError, "above 0", backend.SetPlaintextScale, plaintext, 0)
 
 
 # --- Arithmetic. ---
@@ -200,8 +197,7 @@ def test_products_down_to_level_0(backend: Backend) -> None:
         values = values**2
     assert backend.GetCiphertextLevel(x) == 0
     np.testing.assert_allclose(decrypted(backend, x), values, atol=4 * CLOSE)
-    with pytest.raises(hm.errors.LevelError):
-        backend.Rescale(backend.MulRelinCiphertext(x, x))
+    raises(hm.errors.LevelError, "", lambda: backend.Rescale(backend.MulRelinCiphertext(x, x)))
 
 
 def test_negation_and_rotations(backend: Backend) -> None:
@@ -272,8 +268,7 @@ def test_linear_transforms() -> None:
     values = slots(13)
     x = encrypted(backend, values, 4)
     found = transform(backend, diagonals, 3)
-    with pytest.raises(hm.errors.MissingKeyError):
-        backend.EvaluateLinearTransform(found, x)
+    raises(hm.errors.MissingKeyError, "", backend.EvaluateLinearTransform, found, x)
     first = backend.GetLinearTransformRotationKeys(found)
     for element in first:
         backend.GenerateLinearTransformRotationKey(element)
@@ -286,8 +281,7 @@ def test_linear_transforms() -> None:
         backend.GenerateLinearTransformRotationKey(element)
     z = backend.EvaluateLinearTransform(second, x)
     np.testing.assert_allclose(decrypted(backend, z), product(others, values), atol=8 * CLOSE)
-    with pytest.raises(hm.errors.LevelError):
-        backend.EvaluateLinearTransform(second, y)
+    raises(hm.errors.LevelError, "", backend.EvaluateLinearTransform, second, y)
     # A third one, with a key of the arithmetic's.
     third = transform(backend, {7: slots(60)}, 4)
     backend.AddRotationKey(7)
@@ -317,8 +311,7 @@ def test_transforms_that_do_not_fit(backend: Backend) -> None:
         backend.GenerateLinearTransform([0], [1.0] * 1023, 3, 2.0, "none")
     with pytest.raises(hm.errors.ParameterError, match="2048 values are not those of 1 different diagonals"):
         backend.GenerateLinearTransform([1, 1], [1.0] * 2048, 3, 2.0, "none")
-    with pytest.raises(hm.errors.ParameterError):
-        backend.GenerateLinearTransform([], [], 3, 2.0, "none")
+    raises(hm.errors.ParameterError, "", backend.GenerateLinearTransform, [], [], 3, 2.0, "none")
     with pytest.raises(hm.errors.LevelError):
         backend.GenerateLinearTransform([0], [1.0] * 1024, 0, 2.0, "none")
     with pytest.raises(hm.errors.ParameterError, match="io_mode"):
@@ -344,8 +337,7 @@ def test_keys_and_diagonals_as_bytes() -> None:
     assert all(each.dtype == np.uint8 for each in [secret, *keys.values(), *rows.values()])
     with pytest.raises(hm.errors.ParameterError, match=r"\[0, 5, 6\] are not loaded"):
         writer.EvaluateLinearTransform(found, encrypted(writer, values))
-    with pytest.raises(hm.errors.ParameterError, match="taken already"):
-        writer.SerializeDiagonal(found, 5)
+    raises(hm.errors.ParameterError, "taken already", writer.SerializeDiagonal, found, 5)
 
     reader = make()
     reader.LoadSecretKey(secret)
@@ -362,12 +354,10 @@ def test_keys_and_diagonals_as_bytes() -> None:
 
     again = transform(reader, diagonals, 4, "load")
     assert reader.GetLinearTransformRotationKeys(again) == elements
-    with pytest.raises(hm.errors.ParameterError, match="not loaded"):
-        reader.EvaluateLinearTransform(again, theirs)
+    raises(hm.errors.ParameterError, "not loaded", reader.EvaluateLinearTransform, again, theirs)
     for number, row in rows.items():
         reader.LoadPlaintextDiagonal(row, again, number)
-    with pytest.raises(hm.errors.MissingKeyError):
-        reader.EvaluateLinearTransform(again, theirs)
+    raises(hm.errors.MissingKeyError, "", reader.EvaluateLinearTransform, again, theirs)
     for element, key in keys.items():
         reader.LoadRotationKey(key, element)
     y = reader.EvaluateLinearTransform(again, theirs)
@@ -382,13 +372,11 @@ def test_keys_and_diagonals_as_bytes() -> None:
     before = reader.context.memory_used
     reader.RemovePlaintextDiagonals(again)
     assert before - reader.context.memory_used >= 3 * 8 * 2048  # three encoded diagonals, a limb at the least
-    with pytest.raises(hm.errors.ParameterError, match="not loaded"):
-        reader.EvaluateLinearTransform(again, theirs)
+    raises(hm.errors.ParameterError, "not loaded", reader.EvaluateLinearTransform, again, theirs)
     for number, row in rows.items():
         reader.LoadPlaintextDiagonal(row, again, number)
     reader.RemoveRotationKeys()
-    with pytest.raises(hm.errors.MissingKeyError):
-        reader.EvaluateLinearTransform(again, theirs)
+    raises(hm.errors.MissingKeyError, "", reader.EvaluateLinearTransform, again, theirs)
 
     with pytest.raises(hm.errors.MismatchError, match="not the key of the Galois element 3"):
         reader.LoadRotationKey(keys[elements[0]], 3)
@@ -432,14 +420,11 @@ def test_bootstraps(refreshing: Backend, count: int, level: int) -> None:
 
 def test_bootstraps_that_are_not_there(refreshing: Backend, backend: Backend) -> None:
     x = refreshing.Encrypt(refreshing.Encode([0.5], 1, 2**40))
-    with pytest.raises(hm.errors.ParameterError, match="no bootstrapper for 32 slots"):
-        refreshing.Bootstrap(x, 32)
-    with pytest.raises(hm.errors.ParameterError, match="no boot_params"):
-        backend.NewBootstrapper([61], 64)
+    raises(hm.errors.ParameterError, "no bootstrapper for 32 slots", refreshing.Bootstrap, x, 32)
+    raises(hm.errors.ParameterError, "no boot_params", backend.NewBootstrapper, [61], 64)
     refreshing.NewBootstrapper([61, 61], 64)
     refreshing.DeleteBootstrappers()
-    with pytest.raises(hm.errors.ParameterError, match="no bootstrapper for 64 slots"):
-        refreshing.Bootstrap(x, 64)
+    raises(hm.errors.ParameterError, "no bootstrapper for 64 slots", refreshing.Bootstrap, x, 64)
 
 
 def test_levels_of_bootstrapping_parameters(refreshing: Backend) -> None:
@@ -450,8 +435,7 @@ def test_levels_of_bootstrapping_parameters(refreshing: Backend) -> None:
     moduli = [math.prod(map(int, primes)) for primes in ring.params.primes[ring.lowest :]]
     quotients = [Fraction(above, below) for below, above in pairwise(moduli)]
     assert chain == [moduli[0], *(math.floor(each + Fraction(1, 2)) for each in quotients)][: len(chain)]
-    with pytest.raises(hm.errors.LevelError, match="levels 0 to 2"):
-        refreshing.Encode([0.0], 3, 2**40)
+    raises(hm.errors.LevelError, "levels 0 to 2", refreshing.Encode, [0.0], 3, 2**40)
     x = refreshing.Encrypt(refreshing.Encode([0.5, -0.25], 2, 2**40))
     x = refreshing.Rescale(refreshing.MulScalarFloat(refreshing.RotateNew(x, 1), 0.5))
     assert refreshing.GetCiphertextLevel(x) == 1
@@ -493,18 +477,13 @@ def test_the_conjugation_invariant_ring_has_a_slot_for_each_coefficient() -> Non
 
 
 def test_parameters_that_are_refused() -> None:
-    with pytest.raises(hm.errors.SecurityError):
-        make(security=128)
-    with pytest.raises(hm.errors.ParameterError, match="ringtype"):
-        make(ring="Standard")
-    with pytest.raises(hm.errors.ParameterError, match="LogQ is empty"):
-        make(log_primes=[])
+    raises(hm.errors.SecurityError, "", make, security=128)
+    raises(hm.errors.ParameterError, "ringtype", make, ring="Standard")
+    raises(hm.errors.ParameterError, "LogQ is empty", make, log_primes=[])
     bare = Backend(log_degree=12, log_primes=[40], log_special=[30], log_scale=30, device="cpu")
     plaintext = bare.Encode([1.0], 0, SCALE)
-    with pytest.raises(hm.errors.MissingKeyError, match="no keys"):
-        bare.Encrypt(plaintext)
-    with pytest.raises(hm.errors.MissingKeyError, match="no secret key"):
-        bare.GeneratePublicKey()
+    raises(hm.errors.MissingKeyError, "no keys", bare.Encrypt, plaintext)
+    raises(hm.errors.MissingKeyError, "no secret key", bare.GeneratePublicKey)
 
 
 # --- Numbers of objects. ---
@@ -519,21 +498,17 @@ def test_numbers_are_the_smallest_that_are_free() -> None:
     backend.DeletePlaintext(second)
     backend.DeletePlaintext(first)  # again, as Python's collector may
     assert backend.GetLivePlaintexts() == [2]
-    with pytest.raises(hm.errors.ParameterError, match="no plaintext 1; it may have been deleted"):
-        backend.Decode(second)
+    raises(hm.errors.ParameterError, "no plaintext 1; it may have been deleted", backend.Decode, second)
     assert [backend.Encode([0.0], 1, SCALE) for _ in range(3)] == [0, 1, 3]
     assert backend.GetLiveCiphertexts() == [x]
     backend.DeleteCiphertext(x)
     assert backend.GetLiveCiphertexts() == []
-    with pytest.raises(hm.errors.ParameterError, match="no ciphertext 0"):
-        backend.AddScalar(x, 1.0)
+    raises(hm.errors.ParameterError, "no ciphertext 0", backend.AddScalar, x, 1.0)
     backend.DeletePlaintext(1)
     backend.DeleteScheme()
     backend.DeleteScheme()
-    with pytest.raises(hm.errors.MissingKeyError, match="no secret key"):
-        backend.SerializeSecretKey()
+    raises(hm.errors.MissingKeyError, "no secret key", backend.SerializeSecretKey)
     assert backend.GetLivePlaintexts() == []
     assert [backend.Encode([float(each)], 1, SCALE) for each in range(4)] == [0, 1, 2, 3]  # each its own
     assert [backend.Decode(each)[0] for each in range(4)] == [0, 1, 2, 3]
-    with pytest.raises(hm.errors.MissingKeyError):
-        backend.Encrypt(backend.Encode([0.0], 1, SCALE))
+    raises(hm.errors.MissingKeyError, "", lambda: backend.Encrypt(backend.Encode([0.0], 1, SCALE)))

@@ -13,6 +13,8 @@ import hemera.compat.tenseal as ts
 from hemera.compat.tenseal import messages
 from hemera.errors import FormatError
 
+from ..refusals import raises
+
 CKKS, BFV = ts.SCHEME_TYPE.CKKS, ts.SCHEME_TYPE.BFV
 X, Y = np.array([1.5, -2, 0.25]), np.array([2.0, 1, -1, 0.5])
 
@@ -38,8 +40,7 @@ def test_messages_are_read_as_they_were_written() -> None:
     "data", [b"\x0a\x05abc", b"\x80" * 11, b"\x0b", b"\x09abc", b"\x08", b"\x08" + b"\x80" * 10 + b"\1"]
 )
 def test_messages_that_are_damaged(data: bytes) -> None:
-    with pytest.raises(FormatError, match="no message of TenSEAL"):
-        messages.read_message(data)
+    raises(FormatError, "no message of TenSEAL", messages.read_message, data)
 
 
 def test_a_client_and_a_server(ckks: ts.Context) -> None:
@@ -68,13 +69,11 @@ def test_keys_that_are_left_out(ckks: ts.Context) -> None:
     assert not bare.has_galois_keys()
     assert not bare.has_relin_keys()
     for refused, reason in ((bare.public_key, "Public key"), (bare.relin_keys, "Relinearization keys")):
-        with pytest.raises(ValueError, match=reason):
-            refused()
+        raises(ValueError, reason, refused)
     x = ts.ckks_vector_from(bare, ts.ckks_vector(ckks, X).serialize())
     products: list[Callable[[], Any]] = [lambda: x * x, x.square, lambda: x**2, lambda: x.polyval([0, 0, 1])]
     for product in products:
-        with pytest.raises(ValueError, match="Relinearization keys"):
-            product()
+        raises(ValueError, "Relinearization keys", product)
     taken = {
         "plain operands": (x * X + x - 1, X * X + X - 1),
         "negative": (-x + X, 0 * X),
@@ -87,8 +86,7 @@ def test_keys_that_are_left_out(ckks: ts.Context) -> None:
     }
     for what, (found, expected) in taken.items():
         near(found.decrypt(ckks.secret_key()), expected, what=what)
-    with pytest.raises(ValueError, match="Public key"):
-        ts.ckks_vector(bare, X)
+    raises(ValueError, "Public key", ts.ckks_vector, bare, X)
     private = ts.context_from(ckks.serialize(save_secret_key=True, save_galois_keys=False))
     assert private.is_private()
     assert private.has_relin_keys()
@@ -153,8 +151,7 @@ def test_bytes_that_wait_for_a_context(ckks: ts.Context, bfv: ts.Context) -> Non
     assert lazy.copy().serialize() == data
     assert "without a context" in repr(lazy)
     for refused in (lazy.decrypt, lazy.context, lazy.square):
-        with pytest.raises(ValueError, match="link_context"):
-            refused()
+        raises(ValueError, "link_context", refused)
     lazy.link_context(ckks)
     near(lazy.decrypt(), X)
     exact = ts.lazy_bfv_tensor_from(ts.bfv_tensor(bfv, [[1, 2]]).serialize())
@@ -186,14 +183,10 @@ def test_vectors_of_several_ciphertexts(ckks: ts.Context, bfv: ts.Context) -> No
 
 def test_files_of_something_else(ckks: ts.Context, bfv: ts.Context) -> None:
     vector = ts.ckks_vector(ckks, X).serialize()
-    with pytest.raises(ValueError, match="of TenSEAL"):
-        ts.context_from(vector)
-    with pytest.raises(ValueError, match="no CKKSVector"):
-        ts.ckks_vector_from(ckks, b"")
-    with pytest.raises(ValueError, match=r"TenSEAL|SEAL"):
-        ts.ckks_vector_from(ckks, vector[:-40])
-    with pytest.raises(ValueError, match="other encryption parameters"):
-        ts.bfv_vector_from(bfv, vector)
+    raises(ValueError, "of TenSEAL", ts.context_from, vector)
+    raises(ValueError, "no CKKSVector", ts.ckks_vector_from, ckks, b"")
+    raises(ValueError, r"TenSEAL|SEAL", lambda: ts.ckks_vector_from(ckks, vector[:-40]))
+    raises(ValueError, "other encryption parameters", ts.bfv_vector_from, bfv, vector)
     fields: dict[int, Any] = messages.read_message(vector)
     for changed, reason in (
         ({1: [5000]}, "sizes"),
@@ -208,10 +201,8 @@ def test_files_of_something_else(ckks: ts.Context, bfv: ts.Context) -> None:
         with pytest.raises(ValueError, match=reason):
             ts.ckks_tensor_from(ckks, messages.write_message({**tensor, **changed}))
     text: Any = "text"
-    with pytest.raises(TypeError, match="Invalid input types"):
-        ts.lazy_ckks_vector_from(text)
-    with pytest.raises(TypeError, match="Invalid input types"):
-        ts.ckks_vector_from(ckks, text)
+    raises(TypeError, "Invalid input types", ts.lazy_ckks_vector_from, text)
+    raises(TypeError, "Invalid input types", ts.ckks_vector_from, ckks, text)
 
 
 def repeated(context: ts.Context, values: Any, kind: str) -> Any:

@@ -13,6 +13,8 @@ import hemera.compat.tenseal as ts
 from hemera.compat.tenseal import matrices
 from hemera.errors import NoiseError
 
+from ..refusals import raises
+
 SIZES = [1, 2, 3, 8, 13]
 Values = NDArray[Any]
 # Each of a first and a second vector, encrypted or in the clear: `sum` is of NumPy's arrays too.
@@ -126,8 +128,7 @@ def test_depth_is_that_of_the_primes(ckks: ts.Context) -> None:
     encrypted = ts.ckks_vector(ckks, x)
     close((encrypted**4).decrypt(), x**4)
     close((encrypted * encrypted * encrypted).decrypt(), x**3)
-    with pytest.raises(ValueError, match="no level is left"):
-        encrypted.pow(5)
+    raises(ValueError, "no level is left", encrypted.pow, 5)
 
 
 @pytest.mark.parametrize("rows", [1, 3, 8, 20])
@@ -196,10 +197,8 @@ def test_a_matrix_by_columns_times_a_vector(ckks: ts.Context) -> None:
         found = encrypted.enc_matmul_plain(plain, rows)
         close(found.decrypt(), matrix @ plain)
         close((found * 2.5).sum().decrypt(), 2.5 * (matrix @ plain).sum(), 2**-12)
-    with pytest.raises(ValueError, match="shape doesn't match"):
-        encrypted.enc_matmul_plain(plain, 7)
-    with pytest.raises(ValueError, match="can't be empty"):
-        encrypted.enc_matmul_plain([], 8)
+    raises(ValueError, "shape doesn't match", encrypted.enc_matmul_plain, plain, 7)
+    raises(ValueError, "can't be empty", encrypted.enc_matmul_plain, [], 8)
 
 
 @pytest.mark.parametrize(("rows", "columns", "stride"), [(3, 3, 1), (2, 3, 1), (3, 2, 2), (6, 5, 1)])
@@ -218,8 +217,7 @@ def test_convolutions(ckks: ts.Context, rows: int, columns: int, stride: int) ->
     packed = ts.CKKSVector.pack_vectors([found, encrypted.conv2d_im2col(kernel, windows)])
     close(packed.decrypt(), [*(each + 1 for each in expected), *expected])
     close(packed.sum().decrypt(), 2 * sum(expected) + windows, 2**-11)
-    with pytest.raises(ValueError, match="no windows"):
-        ts.im2col_encoding(ckks, image, 9, 1, 1)
+    raises(ValueError, "no windows", ts.im2col_encoding, ckks, image, 9, 1, 1)
 
 
 @pytest.mark.parametrize("size", [1, 3, 4])
@@ -242,8 +240,7 @@ def test_vectors_up_to_all_slots(ckks: ts.Context, bfv: ts.Context) -> None:
     for count in (slots // 2 + 1, slots):
         close(first.replicate_first_slot(count).decrypt(), np.full(count, 0.5), 2**-10)
     for refused in (0, slots + 1):
-        with pytest.raises(ValueError, match="n is from 1 to the number of slots"):
-            first.replicate_first_slot(refused)
+        raises(ValueError, "n is from 1 to the number of slots", first.replicate_first_slot, refused)
     half = ckks_values(slots // 2, 21)
     vectors = [ts.ckks_vector(ckks, each) for each in (half, -half)]
     close(ts.CKKSVector.pack_vectors(vectors).decrypt(), [*half, *-half], 2**-10)
@@ -260,8 +257,7 @@ def test_vectors_that_do_not_pack(ckks: ts.Context, bfv: ts.Context) -> None:
         ([x, x, x], "bigger than slot count"),
         ([x, x.sum()], "different"),
     ):
-        with pytest.raises(ValueError, match=reason):
-            ts.CKKSVector.pack_vectors(vectors)
+        raises(ValueError, reason, ts.CKKSVector.pack_vectors, vectors)
     with pytest.raises(TypeError, match="CKKSVector"):
         ts.CKKSVector.pack_vectors([x, 1])  # type: ignore[list-item]
     with pytest.raises(ValueError, match="power of two"):
@@ -282,8 +278,7 @@ def test_vectors_of_several_ciphertexts(ckks: ts.Context, bfv: ts.Context) -> No
     close(((a + 1) * b + y).decrypt(), (x + 1) * y + y)
     close(a.dot(y).decrypt(), x @ y, 2**-9)
     close((a.sum() * b).decrypt(), x.sum() * y, 2**-8)
-    with pytest.raises(ValueError, match="chunked"):
-        a.mm(np.ones((9000, 1)))
+    raises(ValueError, "chunked", a.mm, np.ones((9000, 1)))
     whole = bfv_values(5000, 19)
     with pytest.warns(UserWarning, match="2 ciphertexts"):
         exact = ts.bfv_vector(bfv, whole)
@@ -326,35 +321,26 @@ def test_operands_that_do_not_fit(ckks: ts.Context, bfv: ts.Context) -> None:
     for wrong in ([1, 2], ts.ckks_vector(ckks, [1, 2])):
         with pytest.raises(ValueError, match="different sizes"):
             x + wrong
-    with pytest.raises(ValueError, match="can only operate with a vector"):
-        x * [[1, 2, 3]]
-    with pytest.raises(ValueError, match="can only operate with a matrix"):
-        x.mm([1, 2, 3])
-    with pytest.raises(ValueError, match="matrix shape"):
-        x.mm([[1], [2]])
-    with pytest.raises(TypeError):
-        x + "one"
-    with pytest.raises(TypeError, match=r"1\.5"):
-        ts.bfv_vector(bfv, [1]) + 1.5
+    raises(ValueError, "can only operate with a vector", lambda: x * [[1, 2, 3]])
+    raises(ValueError, "can only operate with a matrix", x.mm, [1, 2, 3])
+    raises(ValueError, "matrix shape", x.mm, [[1], [2]])
+    raises(TypeError, "", lambda: x + "one")
+    raises(TypeError, r"1\.5", lambda: ts.bfv_vector(bfv, [1]) + 1.5)
     for vector, reason in (([], "empty"), ([[1]], "can only encrypt a vector")):
-        with pytest.raises(ValueError, match=reason):
-            ts.ckks_vector(ckks, vector)
-    with pytest.raises(ValueError, match=r"SCHEME_TYPE\.CKKS"):
-        ts.ckks_vector(bfv, [1])
+        raises(ValueError, reason, ts.ckks_vector, ckks, vector)
+    raises(ValueError, r"SCHEME_TYPE\.CKKS", ts.ckks_vector, bfv, [1])
     with pytest.raises(TypeError, match=r"tenseal\.Context"):
         ts.ckks_vector([1], [1])  # type: ignore[arg-type]
     other = ts.context(ts.SCHEME_TYPE.CKKS, 8192, -1, [60, 40, 60])
     other.global_scale = 2**40
-    with pytest.raises(ValueError, match="different contexts"):
-        x + ts.ckks_vector(other, [1, 2, 3])
+    raises(ValueError, "different contexts", lambda: x + ts.ckks_vector(other, [1, 2, 3]))
 
 
 def test_spent_noise_is_an_error(bfv: ts.Context) -> None:
     x = ts.bfv_vector(bfv, [3])
     with pytest.warns(UserWarning, match="budget"):
         deep = x * x * x * x
-    with pytest.raises(NoiseError):
-        deep.decrypt()
+    raises(NoiseError, "", deep.decrypt)
 
 
 def test_scales_of_single_vectors(ckks: ts.Context) -> None:

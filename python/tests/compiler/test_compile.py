@@ -15,6 +15,7 @@ from hemera.arrays.array import Array
 from hemera.arrays.recorder import Recorder
 from hemera.errors import RangeError
 
+from ..refusals import raises
 from .compile_cases import assert_gives, compiled, deep, shallow
 
 
@@ -115,8 +116,7 @@ def test_files_with_wrong_keys_are_refused(key: Any) -> None:
     plan = compiled(lambda x: x @ np.ones((4, 2)), np.ones((2, 4)))
     told = json.loads(json.dumps(plan.package.interface.describe()))
     told["keys"]["own"] = [key]
-    with pytest.raises(hm.errors.FormatError):
-        hm.serving.Interface.from_dict(told)
+    raises(hm.errors.FormatError, "", hm.serving.Interface.from_dict, told)
 
 
 def test_files_and_servers_take_it(tmp_path: Path) -> None:
@@ -181,8 +181,7 @@ def test_check_compares_and_counts() -> None:
     outside = plan.check(far, encrypted=0)
     assert sum(outside.outside.values()) >= 1
     assert "outside" in str(outside)
-    with pytest.raises(hm.errors.MismatchError):
-        plan.check(samples[:, :3])
+    raises(hm.errors.MismatchError, "", lambda: plan.check(samples[:, :3]))
 
 
 def test_values_outside_of_ranges_are_counted_together() -> None:
@@ -202,15 +201,12 @@ def test_branches_name_the_way_out() -> None:
     def branch(x: Any) -> Any:
         return x if x[0] > 0 else -x
 
-    with pytest.raises(TypeError, match=r"gap|depend"):
-        hm.compile(branch, hm.ArraySpec((3,), (0, 1)))
+    raises(TypeError, r"gap|depend", lambda: hm.compile(branch, hm.ArraySpec((3,), (0, 1))))
 
 
 def test_missing_and_infinite_ranges() -> None:
-    with pytest.raises(hm.errors.ParameterError, match="range"):
-        hm.compile(lambda x: x * 2, np.zeros(3))
-    with pytest.raises(hm.errors.ParameterError):
-        hm.compile(lambda x: x * 2, hm.ArraySpec((3,), (0, np.inf)))
+    raises(hm.errors.ParameterError, "range", lambda: hm.compile(lambda x: x * 2, np.zeros(3)))
+    raises(hm.errors.ParameterError, "", lambda: hm.compile(lambda x: x * 2, hm.ArraySpec((3,), (0, np.inf))))
 
     def explodes(x: Any) -> Any:
         for _ in range(12):
@@ -223,14 +219,11 @@ def test_missing_and_infinite_ranges() -> None:
 
 def test_other_results_and_inputs() -> None:
     spec = hm.ArraySpec((3,), (0, 1))
-    with pytest.raises(TypeError, match="returns"):
-        hm.compile(lambda _: np.ones(3), spec)
+    raises(TypeError, "returns", hm.compile, lambda _: np.ones(3), spec)
     with pytest.raises(TypeError, match="function"):
         hm.compile(3, spec)  # type: ignore[arg-type]
-    with pytest.raises(hm.errors.ParameterError, match="inputs"):
-        hm.compile(lambda: 1)
-    with pytest.raises(hm.errors.MismatchError, match="samples"):
-        hm.compile(lambda x: x, spec, calibrate=np.zeros((5, 4)))
+    raises(hm.errors.ParameterError, "inputs", hm.compile, lambda: 1)
+    raises(hm.errors.MismatchError, "samples", hm.compile, lambda x: x, spec, calibrate=np.zeros((5, 4)))
 
 
 def test_too_few_levels() -> None:
@@ -299,10 +292,8 @@ def test_pooling_is_a_mean() -> None:
         windows = sum(padded[:, k : k + 8, j::2] for k in range(3) for j in range(2))
         np.testing.assert_allclose(found, windows / 6, atol=1e-12)
     for wrong in ({"size": (1, 2, 3)}, {"size": 9}):
-        with pytest.raises(hm.errors.MismatchError):
-            average_pool(x, **wrong)
-    with pytest.raises(hm.errors.ParameterError):
-        conv(x, np.ones((1, 3, 2, 2)), stride=0)
+        raises(hm.errors.MismatchError, "", average_pool, x, **wrong)
+    raises(hm.errors.ParameterError, "", conv, x, np.ones((1, 3, 2, 2)), stride=0)
 
 
 @pytest.mark.parametrize("name", ["relu", "abs"])

@@ -14,6 +14,7 @@ from hemera.compiler import EagerArray
 from hemera.errors import ParameterError, RangeError
 
 from ..beside import together
+from ..refusals import raises
 
 RNG = np.random.default_rng(7)
 AGES = RNG.uniform(0, 120, 60)
@@ -133,42 +134,29 @@ def test_ranges_are_those_of_the_arrays() -> None:
 
 
 def test_values_must_fit() -> None:
-    with pytest.raises(ParameterError, match="range="):
-        hm.array([1.0, 2.0])
-    with pytest.raises(RangeError, match=r"from 1 to 5 .* from 0 to 4"):
-        hm.array([1.0, 5.0], range=(0, 4))
-    with pytest.raises(RangeError, match="from -1 to 3"):
-        hm.array([-1.0, 3.0], range=(0, 4))
-    with pytest.raises(RangeError):
-        hm.array([1.0, np.nan], range=(0, 4))
-    with pytest.raises(ParameterError, match="step"):
-        hm.array([1.0, 2.5], range=(0, 4), step=1)
+    raises(ParameterError, "range=", hm.array, [1.0, 2.0])
+    raises(RangeError, r"from 1 to 5 .* from 0 to 4", hm.array, [1.0, 5.0], range=(0, 4))
+    raises(RangeError, "from -1 to 3", hm.array, [-1.0, 3.0], range=(0, 4))
+    raises(RangeError, "", hm.array, [1.0, np.nan], range=(0, 4))
+    raises(ParameterError, "step", hm.array, [1.0, 2.5], range=(0, 4), step=1)
     with pytest.raises(TypeError, match=r"np\.matrix has products of its own"):
         hm.array(np.eye(2).view(np.matrix), range=(0, 1))
-    with pytest.raises(TypeError, match="complex"):
-        hm.array([1j], range=(0, 1))
-    with pytest.raises(TypeError, match="real numbers"):
-        hm.array(["a"], range=(0, 1))
-    with pytest.raises(ParameterError, match="no elements"):
-        hm.array([], range=(0, 1))
+    raises(TypeError, "complex", hm.array, [1j], range=(0, 1))
+    raises(TypeError, "real numbers", hm.array, ["a"], range=(0, 1))
+    raises(ParameterError, "no elements", hm.array, [], range=(0, 1))
 
 
 def test_arrays_of_one_precision_go_together() -> None:
     x = hm.array([1.0], range=(0, 1))
     y = hm.array([1.0], range=(0, 1), precision_bits=10)
-    with pytest.raises(TypeError, match="another program"):
-        x + y
-    with pytest.raises(TypeError, match="precision_bits"):
-        hm.compute(x, y)
+    raises(TypeError, "another program", lambda: x + y)
+    raises(TypeError, "precision_bits", hm.compute, x, y)
     with pytest.raises(TypeError, match=r"hm\.array"):
         hm.compute(np.ones(2))  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="at least one"):
-        hm.compute()
+    raises(TypeError, "at least one", hm.compute)
     for several in ([x, np.ones(1)], (np.ones(1), x), {"a": x, "b": 1.0}):  # arrays, as one of them is
-        with pytest.raises(TypeError, match=r"arrays of hm\.array are needed, not (ndarray|float)"):
-            hm.compile(several)
-    with pytest.raises(TypeError, match="precision_bits= is not for arrays"):
-        hm.compile(x, precision_bits=12)
+        raises(TypeError, r"arrays of hm\.array are needed, not (ndarray|float)", hm.compile, several)
+    raises(TypeError, "precision_bits= is not for arrays", hm.compile, x, precision_bits=12)
 
 
 def test_precision_is_that_of_the_arrays() -> None:
@@ -190,8 +178,7 @@ def test_threads_record_for_themselves() -> None:
 
     together(other)
     close(found["sum"], 3.0)
-    with pytest.raises(TypeError, match="another program"):
-        found["x"] + hm.array([1.0, 2.0], range=(0, 2))
+    raises(TypeError, "another program", lambda: found["x"] + hm.array([1.0, 2.0], range=(0, 2)))
 
 
 def test_what_was_recorded_goes_with_its_arrays() -> None:
@@ -212,5 +199,4 @@ def test_values_are_not_given_away() -> None:
     assert isinstance(x + 1, EagerArray)
     assert "0.25" not in repr(x)
     assert "decrypt()" in repr(x + 1)
-    with pytest.raises(TypeError, match="its values are encrypted"):
-        bool(x > 0.5 if x.step else x)
+    raises(TypeError, "its values are encrypted", lambda: bool(x > 0.5 if x.step else x))

@@ -16,6 +16,7 @@ from hemera.package.encodings import Arrays, encoding_from_data
 from hemera.serving import Package
 from hemera.serving.home import Home
 
+from ..refusals import raises
 from ..serving.conftest import client_of
 from ..serving.conftest import serving as running
 from .exact_cases import Spec, Values, assert_equal, both_schemes
@@ -58,8 +59,7 @@ def test_check_compares_without_rounding() -> None:
     try:
         assert plan.check(answers(1), threads=1).error == 1
         plan._function = lambda x: {**survey(x), "high": (x > 3)}
-        with pytest.raises(MismatchError, match="other shapes"):
-            plan.check(answers(1), encrypted=0)
+        raises(MismatchError, "other shapes", lambda: plan.check(answers(1), encrypted=0))
     finally:
         plan._function = survey
     large = hm.compile(lambda x: x * 2**40, Spec((1,), (0, 2**15)), scheme="bfv", security=None)
@@ -96,8 +96,7 @@ def test_a_server(tmp_path: Path) -> None:
         found = client.predict("survey", x)
         for at in range(3):
             assert_equal({name: value[at] for name, value in found.items()}, survey(x[at]))
-        with pytest.raises(ParameterError, match=r"values from 1\.0 to 5\.0"):
-            client.predict("survey", x + 1)
+        raises(ParameterError, r"values from 1\.0 to 5\.0", lambda: client.predict("survey", x + 1))
 
 
 def test_encodings_take_whole_numbers_alone() -> None:
@@ -116,10 +115,8 @@ def test_encodings_take_whole_numbers_alone() -> None:
         [3, 1j],
         [3, None],
     ):
-        with pytest.raises(ParameterError, match=r"^x: "):
-            interface.encode(np.asarray(wrong))
-    with pytest.raises(MismatchError):
-        interface.encode(np.zeros(3, int))
+        raises(ParameterError, r"^x: ", interface.encode, np.asarray(wrong))
+    raises(MismatchError, "", interface.encode, np.zeros(3, int))
 
 
 def test_damaged_encodings_are_refused() -> None:

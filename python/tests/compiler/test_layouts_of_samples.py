@@ -19,6 +19,7 @@ from hemera.program.values import Form
 from hemera.serving import Package
 
 from ..arrays.programs import listed
+from ..refusals import raises
 
 RNG = np.random.default_rng(34)
 Spec = hm.ArraySpec
@@ -264,12 +265,9 @@ def test_several_inputs() -> None:
     found, wanted = plan.local(threads=1)(a, b), program(a, b)
     for name, value in wanted.items():
         assert bits_of(found[name], value) > 16
-    with pytest.raises(MismatchError, match="samples"):
-        plan.evaluate_clear(a, b[:599])
-    with pytest.raises(MismatchError, match=r"\(samples, 5\)"):
-        plan.evaluate_clear(a, b[:, :4])
-    with pytest.raises(ParameterError, match="b: the model is for values from 0"):
-        plan.evaluate_clear(a, b - 1)
+    raises(MismatchError, "samples", lambda: plan.evaluate_clear(a, b[:599]))
+    raises(MismatchError, r"\(samples, 5\)", lambda: plan.evaluate_clear(a, b[:, :4]))
+    raises(ParameterError, "b: the model is for values from 0", lambda: plan.evaluate_clear(a, b - 1))
 
 
 def test_files_keep_the_layout(tmp_path: Any) -> None:
@@ -283,14 +281,12 @@ def test_files_keep_the_layout(tmp_path: Any) -> None:
     encoding = again.interface.encoding
     assert isinstance(encoding, Arrays)
     assert encoding == plan.package.interface.encoding
-    with pytest.raises(MismatchError, match=r"\(12, samples\)"):
-        again.evaluate_clear(x.T)
+    raises(MismatchError, r"\(12, samples\)", again.evaluate_clear, x.T)
     data = encoding.to_data()
     assert data["inputs"][0] == {"sample": [12], "samples": 512, "axis": 1}
     for wrong in ({"samples": 500}, {"axis": 2}, {"axis": -1}, {"sample": [0]}, {"samples": 1}):
         changed = {**data, "inputs": [{**data["inputs"][0], **wrong}]}
-        with pytest.raises(FormatError):
-            Arrays.from_data(changed)
+        raises(FormatError, "", Arrays.from_data, changed)
 
 
 def test_refusals_name_the_way_out() -> None:
@@ -300,8 +296,7 @@ def test_refusals_name_the_way_out() -> None:
         hm.compile(perceptron, spec, share=True, **options)
     with pytest.raises(ParameterError, match="results have at most 30 bits"):
         hm.compile(perceptron, spec, params=insecure(3), precision_bits=31, **options)
-    with pytest.raises(LevelError):
-        hm.compile(perceptron, spec, params=insecure(2), **options)
+    raises(LevelError, "", lambda: hm.compile(perceptron, spec, params=insecure(2), **options))
     with pytest.raises(ParameterError, match="auto"):
         hm.compile(perceptron, spec, layout="rows")  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="elements lie in slots"):

@@ -18,6 +18,7 @@ import hemera as hm
 from hemera.compiler.networks.reader import graph_of
 
 from ..beside import printed
+from ..refusals import raises
 from .onnx_models import residual
 
 Floats = NDArray[np.float64]
@@ -280,8 +281,7 @@ def test_errors_name_the_operator() -> None:
     with pytest.raises(hm.errors.RangeError, match="made, Log '/head/Log': log of values from -"):
         compiled(network, RNG.uniform(-1, 1, (9, 4)))
     network = model([node("MatMul", "x w", "y")], [1, 4], {"w": np.ones((3, 2))})
-    with pytest.raises(hm.Error, match="MatMul 'number 0'"):
-        compiled(network, np.ones((2, 4)))
+    raises(hm.Error, "MatMul 'number 0'", compiled, network, np.ones((2, 4)))
     with pytest.raises(hm.errors.ParameterError, match="shape of input 'x' is not in the file"):
         compiled(model([node("Relu", "x", "y")], [1, "width"]), np.ones((2, 4)))
     with pytest.raises(hm.errors.FormatError, match="takes 'z', which is not there"):
@@ -289,25 +289,20 @@ def test_errors_name_the_operator() -> None:
 
 
 def test_files_that_are_no_networks(tmp_path: Path) -> None:
-    with pytest.raises(hm.errors.FileError, match="missing"):
-        hm.compile(str(tmp_path / "missing.onnx"))
+    raises(hm.errors.FileError, "missing", lambda: hm.compile(str(tmp_path / "missing.onnx")))
     for content in (b"", b"not a network", bytes(100)):
-        with pytest.raises(hm.errors.FormatError):
-            hm.compile(content)
+        raises(hm.errors.FormatError, "", hm.compile, content)
     network = model([node("MatMul", "x w", "y")], [1, 4], {"w": np.ones((4, 2))})
     outside = onnx.ModelProto.FromString(network.SerializeToString())
     tensor = outside.graph.initializer[0]
     tensor.data_location = TensorProto.EXTERNAL
     tensor.external_data.add(key="location", value="/etc/passwd")
-    with pytest.raises(hm.errors.FormatError, match="in another file"):
-        hm.compile(outside)
+    raises(hm.errors.FormatError, "in another file", hm.compile, outside)
     short = onnx.ModelProto.FromString(network.SerializeToString())
     short.graph.initializer[0].dims[0] = 1 << 40
-    with pytest.raises(hm.errors.FormatError, match="no such array"):
-        hm.compile(short)
+    raises(hm.errors.FormatError, "no such array", hm.compile, short)
     short.graph.initializer[0].dims[0] = 5
-    with pytest.raises(hm.errors.FormatError, match="other bytes"):
-        hm.compile(short)
+    raises(hm.errors.FormatError, "other bytes", hm.compile, short)
 
 
 def test_onnx_is_imported_for_networks_alone() -> None:

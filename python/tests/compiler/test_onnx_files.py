@@ -20,6 +20,7 @@ from hemera.compiler.networks import resolving
 from hemera.compiler.networks.graph import Graph
 from hemera.compiler.networks.reader import graph_of
 
+from ..refusals import raises
 from .onnx_models import I64, Nodes, compiled, model, node, residual
 
 MUTANTS = int(os.environ.get("HEMERA_ONNX_MUTANTS", "300"))
@@ -94,8 +95,7 @@ def test_results_that_depend_on_no_input_are_refused() -> None:
 
 def test_values_are_made_once() -> None:
     nodes = [node("Relu", ["x"], ["a"]), node("Neg", ["x"], ["a"]), node("Identity", ["a"], ["y"])]
-    with pytest.raises(hm.errors.FormatError, match="makes 'a', which is there already"):
-        graph_of(model(nodes), {})
+    raises(hm.errors.FormatError, "makes 'a', which is there already", lambda: graph_of(model(nodes), {}))
 
 
 # --- Domains and functions of the file. ---
@@ -203,12 +203,10 @@ def test_operators_of_other_domains_are_not_those_of_onnx() -> None:
         graph_of(model([node("Relu", ["x"], ["y"], domain="ai.onnx")]), {})(x), np.maximum(x, 0)
     )
     unknown = model([node("Relu", ["x"], ["y"], domain="other")])
-    with pytest.raises(hm.errors.ParameterError, match=r"Relu of other \(node"):
-        graph_of(unknown, {})
+    raises(hm.errors.ParameterError, r"Relu of other \(node", graph_of, unknown, {})
     without = model([node("Relu", ["x"], ["y"])])
     del without.opset_import[:]
-    with pytest.raises(hm.errors.FormatError, match="does not say the version of operators"):
-        graph_of(without, {})
+    raises(hm.errors.FormatError, "does not say the version of operators", graph_of, without, {})
 
 
 def test_a_function_of_the_file_can_be_replaced() -> None:
@@ -228,8 +226,7 @@ def test_replacements_of_what_is_not_there_are_refused() -> None:
     ):
         graph_of(network, {"Softsign": lambda x: x})
     network.opset_import.add(domain="ai.onnx", version=6)
-    with pytest.raises(hm.errors.FormatError, match="two versions of operators of one domain"):
-        graph_of(network, {})
+    raises(hm.errors.FormatError, "two versions of operators of one domain", graph_of, network, {})
 
 
 def test_an_operator_of_onnx_can_be_replaced() -> None:
@@ -324,15 +321,13 @@ def test_the_last_array_that_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
         return graph_of(model(nodes, {"s": I64([count])}), {})
 
     assert of(64)(np.zeros(4)).shape == (4,)
-    with pytest.raises(hm.errors.ParameterError, match="an array of 65 elements, 520 bytes; at most 64"):
-        of(65)
+    raises(hm.errors.ParameterError, "an array of 65 elements, 520 bytes; at most 64", of, 65)
     for count, taken in ((16, True), (17, False)):
         graph = graph_of(model([node("Tile", ["x", "r"], ["y"])], {"r": I64([1, count])}), {})
         if taken:
             assert graph(np.zeros(4)).shape == (64,)
         else:
-            with pytest.raises(hm.errors.ParameterError, match="Tile 'number 0': an array of 68 elements"):
-                graph(np.zeros(4))
+            raises(hm.errors.ParameterError, "Tile 'number 0': an array of 68 elements", graph, np.zeros(4))
     assert MOST_ELEMENTS == 1 << 22
 
 
@@ -376,8 +371,7 @@ def test_all_values_of_a_sample_have_a_limit(monkeypatch: pytest.MonkeyPatch) ->
         if taken:
             assert found(np.ones(4)).size == 1
         else:
-            with pytest.raises(hm.errors.ParameterError, match="at most 256 are made"):
-                found(np.ones(4))
+            raises(hm.errors.ParameterError, "at most 256 are made", found, np.ones(4))
     with pytest.raises(hm.errors.ParameterError, match="at most 256 are made"):
         compiled(model(chain), hm.ArraySpec((4,), (0, 1)))
 

@@ -7,6 +7,7 @@ import pytest
 from hemera.compiler.placement import Input, Step, place
 from hemera.errors import LevelError
 
+from ..refusals import raises
 from .placement_cases import INF, Program, check, table
 
 
@@ -108,15 +109,10 @@ def test_a_step_without_placement_is_named():
         place([Input(3)], steps, result_level=4, **settings)
 
     one(4)
-    with pytest.raises(LevelError, match=r"step 1 \(act\) takes 5 levels, but a bootstrap gives level 4"):
-        one(5)
-    with pytest.raises(LevelError, match=r"gives level 4 and the lowest is 1; .* level 5 at least"):
-        one(4, lowest=1)
+    raises(LevelError, r"step 1 \(act\) takes 5 levels, but a bootstrap gives level 4", one, 5)
+    raises(LevelError, r"gives level 4 and the lowest is 1; .* level 5 at least", one, 4, lowest=1)
     one(2, INF)
-    with pytest.raises(
-        LevelError, match=r"level 3 at least; step 0 \(fc\) comes at 2 at most and can not be"
-    ):
-        one(3, INF)
+    raises(LevelError, r"level 3 at least; step 0 \(fc\) comes at 2 at most and can not be", one, 3, INF)
 
 
 def test_a_step_that_can_run_nowhere_is_named():

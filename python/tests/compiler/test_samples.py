@@ -16,6 +16,7 @@ from hemera.program.program import Program
 from hemera.program.values import Form
 
 from ..arrays.programs import listed
+from ..refusals import raises
 
 RNG = np.random.default_rng(21)
 Spec = hm.ArraySpec
@@ -92,10 +93,8 @@ def test_several_inputs() -> None:
             np.testing.assert_allclose(found[name][at], value, atol=1e-5)
             np.testing.assert_allclose(named[name][at], value, atol=1e-9)
     for wrong in ((a, b[:5]), (a, b[:0]), (a[0], b[0]), (a[:0], b[:0]), (a, b[:, :4]), (1.0, 2.0)):
-        with pytest.raises(MismatchError, match="samples"):
-            plan.evaluate_clear(*wrong)
-    with pytest.raises(ParameterError, match="b: the model is for values from 0"):
-        plan.evaluate_clear(a, b - 1)
+        raises(MismatchError, "samples", plan.evaluate_clear, *wrong)
+    raises(ParameterError, "b: the model is for values from 0", lambda: plan.evaluate_clear(a, b - 1))
 
 
 def test_samples_of_several_ciphertexts() -> None:
@@ -123,8 +122,7 @@ def test_exact_programs(scheme: str) -> None:
             np.testing.assert_array_equal(found[name][at], value)
             np.testing.assert_array_equal(clear[name][at], value)
     assert str(plan.check(x, threads=1)).startswith("11 samples, 1 of them encrypted: exactly equal")
-    with pytest.raises(ParameterError, match="values from 1"):
-        plan.evaluate_clear(x + 1)
+    raises(ParameterError, "values from 1", lambda: plan.evaluate_clear(x + 1))
 
 
 def test_steps_are_checked() -> None:
@@ -133,8 +131,7 @@ def test_steps_are_checked() -> None:
     )
     x = RNG.integers(0, 6, (3, 4)).astype(float)
     np.testing.assert_allclose(plan.evaluate_clear(x), x > 2, atol=2e-2)
-    with pytest.raises(ParameterError, match="multiples of 1"):
-        plan.evaluate_clear(x / 2 + 0.25)
+    raises(ParameterError, "multiples of 1", lambda: plan.evaluate_clear(x / 2 + 0.25))
 
 
 @pytest.mark.parametrize("scheme", ["ckks", "bfv"])
@@ -152,8 +149,7 @@ def test_files_have_the_numbers_of_one_sample(scheme: str) -> None:
         wrong = [dataclasses.replace(each, samples=bad) for each in maps for bad in (0, 3, 1 << 17, 1 << 40)]
         for each in wrong:
             program = Program(plan.package.program.scheme, [Form(plan.package.inputs[0].slots)])
-            with pytest.raises((MismatchError, ParameterError)):
-                program.add(each, 0)
+            raises((MismatchError, ParameterError), "", program.add, each, 0)
     assert sizes[0] == sizes[1] > 0
 
 

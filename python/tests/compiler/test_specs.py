@@ -10,6 +10,8 @@ import pytest
 import hemera as hm
 from hemera.errors import MismatchError, ParameterError
 
+from ..refusals import raises
+
 SHAPES: list[Any] = [5, (5,), [2, 3], (), np.int64(4), (np.int32(2), 1), 0]
 
 
@@ -23,17 +25,13 @@ def test_shapes_are_numpys(shape: Any) -> None:
 
 @pytest.mark.parametrize("shape", [5.0, "5", (2.5,), ((2,),)])
 def test_other_shapes_are_refused(shape: Any) -> None:
-    with pytest.raises(TypeError):
-        np.zeros(shape)
-    with pytest.raises(TypeError, match="a shape is a tuple of whole numbers, or one"):
-        hm.ArraySpec(shape, range=(0, 1))
+    raises(TypeError, "", np.zeros, shape)
+    raises(TypeError, "a shape is a tuple of whole numbers, or one", hm.ArraySpec, shape, range=(0, 1))
 
 
 def test_negative_extents_are_refused() -> None:
-    with pytest.raises(ValueError, match="negative"):
-        np.zeros((3, -1))
-    with pytest.raises(ParameterError, match=r"shape \(3, -1\) has a negative extent"):
-        hm.ArraySpec((3, -1))
+    raises(ValueError, "negative", np.zeros, (3, -1))
+    raises(ParameterError, r"shape \(3, -1\) has a negative extent", hm.ArraySpec, (3, -1))
 
 
 @pytest.mark.parametrize("scheme", ["ckks", "bfv"])
@@ -63,10 +61,8 @@ def test_reversed_ranges_are_refused_when_they_are_given() -> None:
     with pytest.raises(ParameterError, match=r"ArraySpec ages: a range from 1 to 0\.99 is reversed"):
         hm.ArraySpec((5,), (1, 0.99), name="ages")
     for ends in [(0, np.inf), (np.nan, 1), (-np.inf, 0)]:
-        with pytest.raises(ParameterError, match="finite"):
-            hm.ArraySpec((5,), ends)
-    with pytest.raises(ParameterError, match="beyond all doubles"):
-        hm.ArraySpec((5,), (0, 10**400))
+        raises(ParameterError, "finite", hm.ArraySpec, (5,), ends)
+    raises(ParameterError, "beyond all doubles", hm.ArraySpec, (5,), (0, 10**400))
     for wrong in [5, (1,), (1, 2, 3), ("a", "b"), ("0", "1"), "01", (0, 1j), (None, 1)]:
         with pytest.raises(TypeError, match="a range is a pair of numbers"):
             hm.ArraySpec((5,), wrong)  # type: ignore[arg-type]
@@ -185,8 +181,7 @@ def test_results_are_named_by_what_a_function_returns() -> None:
     assert outputs(lambda x: x * 2) == outputs(lambda x: [x * 2]) == outputs(lambda x: (x * 2,)) == ["output"]
     assert outputs(lambda x: (x * 2, x.sum())) == ["output0", "output1"]
     assert outputs(lambda x: {"b": x * 2, 1: x.sum()}) == ["b", "1"]
-    with pytest.raises(MismatchError, match="two results of one name: '1'"):
-        outputs(lambda x: {1: x, "1": x.sum()})
+    raises(MismatchError, "two results of one name: '1'", lambda: outputs(lambda x: {1: x, "1": x.sum()}))
     for nothing in ({}, (), None, 2.0, {"a": 3.0}, [np.ones(2)]):
         with pytest.raises(
             TypeError, match=r"the function returns .*return arrays that come of its arguments"

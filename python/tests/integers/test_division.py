@@ -110,12 +110,9 @@ def test_what_is_refused() -> None:
     ]
     for each in wrong:
         raises(TypeError, "one clear integer", each)
-    with pytest.raises(OverflowError, match="out of bounds"):
-        x // -1
-    with pytest.raises(TypeError, match="not float"):
-        x // 0.5
-    with pytest.raises(hm.errors.MismatchError, match="do not broadcast"):
-        x // np.full(3, 3, np.uint16)
+    raises(OverflowError, "out of bounds", lambda: x // -1)
+    raises(TypeError, "not float", lambda: x // 0.5)
+    raises(hm.errors.MismatchError, "do not broadcast", lambda: x // np.full(3, 3, np.uint16))
 
 
 def test_reciprocals_of_all_numbers_of_two_digits() -> None:

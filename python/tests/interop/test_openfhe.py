@@ -16,6 +16,7 @@ import hemera as hm
 from hemera.cli import main
 from hemera.interop import openfhe
 
+from ..refusals import raises
 from .foreign_files import VECTORS, read, read_all
 
 VERSIONS = VECTORS / "openfhe-versions"
@@ -123,8 +124,7 @@ def test_sources_are_bytes_paths_and_streams(tmp_path: Path) -> None:
     assert other.params == session.params
     with pytest.raises(TypeError, match="load_ciphertext"):
         session.load_ciphertext(3)  # type: ignore[arg-type]
-    with pytest.raises(hm.errors.FileError):
-        session.load_ciphertext(tmp_path / "nothing")
+    raises(hm.errors.FileError, "", lambda: session.load_ciphertext(tmp_path / "nothing"))
 
 
 def test_batches(tmp_path: Path) -> None:
@@ -161,25 +161,21 @@ def test_errors_are_typed(tmp_path: Path) -> None:
         session.load_ciphertext(others.path("ct_a.bin"))
     with pytest.raises(hm.errors.FormatError):
         session.load_ciphertext(files.path("ct_a.bin").read_bytes()[:-1])
-    with pytest.raises(hm.errors.FormatError):
-        session.load_ciphertext(files.path("secret_key.bin"))
+    raises(hm.errors.FormatError, "", lambda: session.load_ciphertext(files.path("secret_key.bin")))
     with pytest.raises(hm.errors.ParameterError, match="format"):
         session.dump_context(format="xml")  # type: ignore[arg-type]
     # Without a key tag OpenFHE would not find the keys of a result.
     fresh = openfhe.Session(files.path("cryptocontext.bin"), device="cpu")
     secret = fresh.context.generate_secret_key()
-    with pytest.raises(hm.errors.MismatchError, match="key tag"):
-        fresh.dump_secret_key(secret)
+    raises(hm.errors.MismatchError, "key tag", fresh.dump_secret_key, secret)
     x = session.load_ciphertext(files.path("ct_a.bin"))
-    with pytest.raises(hm.errors.MissingKeyError):
-        x.rotate(1)
+    raises(hm.errors.MissingKeyError, "", x.rotate, 1)
 
 
 def test_bootstraps_need_a_context_that_was_set_up(tmp_path: Path) -> None:
     files = Files("ckks-flexibleauto", tmp_path)
     x = files.session().load_ciphertext(files.path("ct_a.bin"))
-    with pytest.raises(hm.errors.ParameterError, match="EvalBootstrapSetup"):
-        x.bootstrap()
+    raises(hm.errors.ParameterError, "EvalBootstrapSetup", x.bootstrap)
     assert files.session().bootstrap_input_levels == {}
 
 
@@ -233,15 +229,13 @@ def test_damaged_names_are_errors_of_hemera(tmp_path: Path, capsys: pytest.Captu
         data = whole[:name] + byte + whole[name + 1 :]
         damaged.write_bytes(data)
         for call in (session.load_ciphertext, openfhe.Session, hm.inspect):
-            with pytest.raises(hm.errors.FormatError, match=r"the type '\\x[0-9a-f]{2}bcrypto"):
-                call(data)
+            raises(hm.errors.FormatError, r"the type '\\x[0-9a-f]{2}bcrypto", call, data)
         assert main(["inspect", str(damaged)]) == 1
         assert "Traceback" not in capsys.readouterr().err
     # A tag is quoted where it is not the session's, and told by inspect.
     tag = hm.inspect(whole).fields["key tag"].encode()
     data = whole.replace(tag, b"\xff" + tag[1:])
-    with pytest.raises(hm.errors.MismatchError, match=r"\\xff"):
-        session.load_ciphertext(data)
+    raises(hm.errors.MismatchError, r"\\xff", session.load_ciphertext, data)
     assert hm.inspect(data).fields["key tag"].startswith("\\xff")
 
 
@@ -306,8 +300,7 @@ def test_keys_that_have_no_room_leave_the_session_as_it_was() -> None:
     ciphertext, key = (read(VERSIONS / "1.6.1" / "ckks" / f"{name}.bin") for name in ("ct", "eval_mult_key"))
     session = openfhe.Session(ciphertext, device="cpu", memory_limit=len(key) // 2)
     first = session.context
-    with pytest.raises(hm.errors.OutOfMemoryError):
-        session.load_keys(relinearization=key)
+    raises(hm.errors.OutOfMemoryError, "", session.load_keys, relinearization=key)
     assert session.load_keys().galois_elements == []
     assert session.context is first
     assert session.load_ciphertext(ciphertext).context is first
@@ -327,8 +320,7 @@ def test_rotations_by_half_the_ring_and_more(version: str, scheme: str) -> None:
     for turned in (x.rotate(steps), x.rotate_many([steps])[0], lazy.rotate(x, steps)):
         assert session.context.decrypt(turned, secret).tolist() == values["result"]
     # Modulo N/2 it is another rotation, whose key the client did not make.
-    with pytest.raises(hm.errors.MissingKeyError):
-        x.rotate(steps - session.params.degree // 2)
+    raises(hm.errors.MissingKeyError, "", lambda: x.rotate(steps - session.params.degree // 2))
     # Keys that are made here are of the same automorphism; huge steps count modulo N/2 and exchange the rows.
     made = session.context.generate_keys(secret, rotations=[steps])
     assert (

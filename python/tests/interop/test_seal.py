@@ -15,6 +15,8 @@ import hemera as hm
 from hemera.cli import main
 from hemera.interop import seal
 
+from ..refusals import raises
+
 VECTORS = Path(__file__).resolve().parents[3] / "tests" / "vectors" / "seal"
 SCHEMES = ["bfv", "bgv", "ckks"]
 
@@ -100,8 +102,7 @@ def test_ciphertexts_keep_the_keys_loaded_before_them(files: Files) -> None:
     s.load_keys(relinearization=files.read("relin_keys"))
     late = s.load_ciphertext(files.read("ct_a"))
     assert late.square().shape == ()
-    with pytest.raises(hm.errors.MissingKeyError):
-        early.square()
+    raises(hm.errors.MissingKeyError, "", early.square)
     # Each call adds.
     before = s.keys
     after = s.load_keys(public_key=files.read("public_key"))
@@ -134,31 +135,24 @@ def test_plaintexts(files: Files) -> None:
 def test_wrong_sources(files: Files, tmp_path: Path) -> None:
     s = files.session()
     data = files.read("ct_a")
-    with pytest.raises(hm.errors.FormatError):
-        s.load_ciphertext(data[:-1])
-    with pytest.raises(hm.errors.FormatError, match="no SEAL object"):
-        s.load_ciphertext(b"x" * 100)
-    with pytest.raises(hm.errors.FileError, match="missing"):
-        s.load_ciphertext(tmp_path / "missing")
+    raises(hm.errors.FormatError, "", lambda: s.load_ciphertext(data[:-1]))
+    raises(hm.errors.FormatError, "no SEAL object", s.load_ciphertext, b"x" * 100)
+    raises(hm.errors.FileError, "missing", lambda: s.load_ciphertext(tmp_path / "missing"))
     with pytest.raises(TypeError, match="bytes, a path or a binary stream"):
         s.load_ciphertext(3)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="binary streams"):
         s.load_ciphertext(io.StringIO("text"))  # type: ignore[arg-type]
-    with pytest.raises(hm.errors.ParameterError):
-        s.load_ciphertext([])
+    raises(hm.errors.ParameterError, "", s.load_ciphertext, [])
     with pytest.raises(hm.errors.MismatchError, match="at the level of keys"):
         s.load_ciphertext(files.read("public_key"))
     other = Files("bfv" if files.scale else "ckks").session()
-    with pytest.raises(hm.errors.MismatchError, match="parms_id"):
-        other.load_ciphertext(data)
-    with pytest.raises(hm.errors.MismatchError):
-        other.dump_ciphertext(s.load_ciphertext(data))
+    raises(hm.errors.MismatchError, "parms_id", other.load_ciphertext, data)
+    raises(hm.errors.MismatchError, "", lambda: other.dump_ciphertext(s.load_ciphertext(data)))
     with pytest.raises(hm.errors.ParameterError, match="compression"):
         s.dump_context(compression="lz4")  # type: ignore[arg-type]
     with pytest.raises(hm.errors.ParameterError, match="scale"):
         seal.Session(files.read("parms"), scale=None if files.scale else 2.0**40)
-    with pytest.raises(hm.errors.ParameterError, match="encoding"):
-        files.session(encoding="both")
+    raises(hm.errors.ParameterError, "encoding", files.session, encoding="both")
 
 
 def test_values_in_coefficients() -> None:
@@ -188,10 +182,8 @@ def test_inspect(files: Files, capsys: Any) -> None:
     told = hm.inspect(files.read("secret_key"), parms=files.path("parms"))
     assert told.kind == "secret key"
     assert "library" in str(told)
-    with pytest.raises(hm.errors.FormatError):
-        hm.inspect(files.read("ct_a")[:-1])
-    with pytest.raises(hm.errors.FormatError):
-        hm.inspect(b"neither")
+    raises(hm.errors.FormatError, "", lambda: hm.inspect(files.read("ct_a")[:-1]))
+    raises(hm.errors.FormatError, "", hm.inspect, b"neither")
     assert main(["inspect", str(files.path("ct_b")), "--with", str(files.path("parms")), "--json", "-"]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert printed["library"] == "SEAL"

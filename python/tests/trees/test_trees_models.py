@@ -17,6 +17,8 @@ from hemera.trees import Ensemble, Quantiser, read_model
 from hemera.trees.ensemble import MAX_DEPTH
 from hemera.trees.quantise import quantise
 
+from ..refusals import raises
+
 FILES = sorted((Path(__file__).parent / "tree_models").glob("*.json"))
 Change = Callable[[dict[str, Any]], None]
 
@@ -117,8 +119,7 @@ TREE = ("gradient_booster", "model", "trees", 0)
 def test_xgboost_that_can_not_be_used(change: Change, words: str, tmp_path: Path) -> None:
     model = stored("xgboost-wine-2")["model"]
     change(model)
-    with pytest.raises((ParameterError, FormatError), match=words):
-        read(model, tmp_path)
+    raises((ParameterError, FormatError), words, read, model, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -133,16 +134,13 @@ def test_xgboost_that_can_not_be_used(change: Change, words: str, tmp_path: Path
 def test_lightgbm_that_can_not_be_used(where: str, value: object, words: str, tmp_path: Path) -> None:
     model = stored("lightgbm-wine-2")["model"]
     model["tree_info"][0]["tree_structure"][where] = value
-    with pytest.raises((ParameterError, FormatError), match=words):
-        read(model, tmp_path)
+    raises((ParameterError, FormatError), words, read, model, tmp_path)
 
 
 def test_lightgbm_objective_and_forest(tmp_path: Path) -> None:
     model = stored("lightgbm-wine-2")["model"]
-    with pytest.raises(ParameterError, match="averages"):
-        read(model | {"average_output": True}, tmp_path)
-    with pytest.raises(ParameterError, match="objective is poisson"):
-        read(model | {"objective": "poisson"}, tmp_path)
+    raises(ParameterError, "averages", lambda: read(model | {"average_output": True}, tmp_path))
+    raises(ParameterError, "objective is poisson", lambda: read(model | {"objective": "poisson"}, tmp_path))
 
 
 def test_too_deep(tmp_path: Path) -> None:
@@ -153,34 +151,27 @@ def test_too_deep(tmp_path: Path) -> None:
         deeper["left_child"] = structure
         structure = deeper
     model["tree_info"][0]["tree_structure"] = structure
-    with pytest.raises(ParameterError, match=f"depth {MAX_DEPTH + 1}.*max_depth={MAX_DEPTH} or less"):
-        read(model, tmp_path)
+    raises(ParameterError, f"depth {MAX_DEPTH + 1}.*max_depth={MAX_DEPTH} or less", read, model, tmp_path)
 
 
 def test_scikit_learn_that_can_not_be_used() -> None:
     ensemble = pytest.importorskip("sklearn.ensemble")
-    with pytest.raises(ParameterError, match="not fitted; call fit"):
-        read_model(ensemble.GradientBoostingClassifier())
+    raises(ParameterError, "not fitted; call fit", lambda: read_model(ensemble.GradientBoostingClassifier()))
     with pytest.raises(ParameterError, match="RandomForestClassifier is not read"):
         read_model(ensemble.RandomForestClassifier())
     linear = pytest.importorskip("sklearn.linear_model").LogisticRegression()
     data, target = pytest.importorskip("sklearn.datasets").load_breast_cancer(return_X_y=True)
     fitted = ensemble.GradientBoostingClassifier(n_estimators=1, init=linear).fit(data[:, :3], target)
-    with pytest.raises(ParameterError, match=r"starts from another model.*init=None"):
-        read_model(fitted)
+    raises(ParameterError, r"starts from another model.*init=None", read_model, fitted)
 
 
 def test_no_model(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match="can not read"):
-        read_model(tmp_path / "absent.json")
+    raises(FileError, "can not read", lambda: read_model(tmp_path / "absent.json"))
     rubbish = tmp_path / "rubbish"
     rubbish.write_bytes(b"\x00\x01{")
-    with pytest.raises(FormatError, match="is not JSON; save the model with"):
-        read_model(str(rubbish))
-    with pytest.raises(FormatError, match="no model of xgboost or LightGBM"):
-        read({"trees": []}, tmp_path)
-    with pytest.raises(TypeError, match="or the path of a JSON file, not int"):
-        read_model(3)
+    raises(FormatError, "is not JSON; save the model with", read_model, str(rubbish))
+    raises(FormatError, "no model of xgboost or LightGBM", read, {"trees": []}, tmp_path)
+    raises(TypeError, "or the path of a JSON file, not int", read_model, 3)
 
 
 @pytest.mark.parametrize("library", ["xgboost", "lightgbm"])
@@ -199,8 +190,7 @@ def test_values_that_have_no_side(tmp_path: Path) -> None:
     contents = stored("xgboost-wine-1")
     model, rows = read(contents["model"], tmp_path), np.array(contents["rows"])
     rows[3, 4] = np.inf
-    with pytest.raises(ParameterError, match="infinite"):
-        model.scores(rows)
+    raises(ParameterError, "infinite", model.scores, rows)
     rows[3, 4] = np.nan
     model.scores(rows)
     with pytest.raises(ParameterError, match=r"missing.*SimpleImputer.*with_missing_of"):
@@ -258,8 +248,7 @@ def test_histograms_that_can_not_be_used() -> None:
         read_model(ensemble.HistGradientBoostingClassifier())
     data = np.array([[at % 3, at] for at in range(60)], float)
     counts = ensemble.HistGradientBoostingRegressor(loss="poisson", max_iter=2).fit(data, data[:, 0])
-    with pytest.raises(ParameterError, match="loss is poisson; train with"):
-        read_model(counts)
+    raises(ParameterError, "loss is poisson; train with", read_model, counts)
     kinds = ensemble.HistGradientBoostingRegressor(categorical_features=[0], max_iter=2, max_depth=2)
     with pytest.raises(ParameterError, match=r"categorical.*categorical_features=None"):
         read_model(kinds.fit(data, data[:, 0] == 1))
