@@ -27,9 +27,10 @@ from hemera.errors import SecurityWarning
 from hemera.package import container
 from hemera.package.encodings import Encoding
 from hemera.package.finishing import Step
-from hemera.package.sharing import Shown
 from hemera.package.specs import READINGS
 from hemera.program.operations import OPERATIONS
+
+from .serving.estimator_cases import encrypted
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 VECTORS = REPOSITORY / "tests" / "vectors"
@@ -198,21 +199,6 @@ def test_files_of_the_first_version(folder: Path) -> None:
 # --- Packaged models. ---
 
 
-def answers(package: serving.Package, rows: Any) -> Any:
-    """Results for a client who knows the model's description, and sends and gets bytes."""
-    interface = serving.Interface.from_dict(json.loads(json.dumps(package.describe())))
-    ctx = hm.Context(interface.params, "cpu", threads=2)
-    sk = ctx.generate_secret_key()
-    keys = ctx.load(bytes(interface.generate_keys(ctx, sk)))
-    package.check(ctx, keys)
-    encrypted = [
-        ctx.load(bytes(ctx.encrypt(ctx.encode(values, level=spec.level), sk)))
-        for values, spec in zip(interface.encode(rows), interface.inputs, strict=True)
-    ]
-    results = [ctx.load(bytes(y)) for y in package.prepare(ctx).run(keys, encrypted)]
-    return interface.decode(interface.decrypt(ctx, results, sk, Shown()), interface.count(rows))
-
-
 @pytest.mark.parametrize("path", MODELS, ids=name_of)
 def test_models_answer_as_they_did(path: Path) -> None:
     stored = values_of(path.parent)[path.name]
@@ -222,7 +208,7 @@ def test_models_answer_as_they_did(path: Path) -> None:
     rows = [np.array(each) for each in stored["rows"]]
     given = rows if len(package.inputs) > 1 and len(rows) == len(package.inputs) else np.array(stored["rows"])
     expected = as_arrays(stored["results"])
-    for run in (package.evaluate_clear, lambda rows: answers(package, rows)):
+    for run in (package.evaluate_clear, lambda rows: encrypted(package, rows)):
         found = run(given)
         assert isinstance(found, dict) == isinstance(expected, dict)
         pairs = [(found, expected)]
@@ -268,7 +254,7 @@ def test_models_of_the_first_version(program: Any, bits: int) -> None:
     expected = program(file, *rows)
     if exact:
         assert np.abs(expected).max() < package.params.plain_modulus / 2  # type: ignore[attr-defined]
-    for found in (package.evaluate_clear(given), answers(package, given)):
+    for found in (package.evaluate_clear(given), encrypted(package, given)):
         require_equal(np.asarray(found), expected, 2.0**-bits)
 
 

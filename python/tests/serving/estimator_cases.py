@@ -10,6 +10,7 @@ import numpy as np
 
 import hemera as hm
 from hemera import serving
+from hemera.package.sharing import Shown
 
 SMALL = {"security": None, "rows": 16}
 TYPED = hm.errors.Error
@@ -62,11 +63,16 @@ def require_its_results(model: Any, rows: Any = OTHERS, **more: Any) -> None:
 
 
 def encrypted(package: serving.Package, rows: Any) -> Any:
-    """What a client of the package's description reads."""
+    """What a client of the package's description reads, after everything went through bytes."""
+    package = serving.Package.load(bytes(package))
     interface = serving.Interface.from_dict(json.loads(json.dumps(package.describe())))
     ctx = hm.Context(interface.params, "cpu")
     sk = ctx.generate_secret_key()
-    keys = interface.generate_keys(ctx, sk)
-    inputs = [ctx.encrypt(values, sk) for values in interface.encode(rows)]
-    results = package.prepare(ctx).run(keys, inputs)
-    return interface.decode([ctx.decrypt(y, sk) for y in results], len(rows))
+    keys = ctx.load(bytes(interface.generate_keys(ctx, sk)))
+    package.check(ctx, keys)
+    inputs = [
+        ctx.load(bytes(ctx.encrypt(ctx.encode(values, level=spec.level), sk)))
+        for values, spec in zip(interface.encode(rows), interface.inputs, strict=True)
+    ]
+    results = [ctx.load(bytes(y)) for y in package.prepare(ctx).run(keys, inputs)]
+    return interface.decode(interface.decrypt(ctx, results, sk, Shown()), interface.count(rows))

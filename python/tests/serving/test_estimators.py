@@ -19,7 +19,6 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, SGDClassifier
 from sklearn.multiclass import OneVsRestClassifier
-from sklearn.multioutput import MultiOutputRegressor
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer, MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 from sklearn.svm import SVR, LinearSVC
@@ -77,11 +76,7 @@ def test_labels_of_any_type(labels: Any) -> None:
 
 def test_three_labels_and_several_for_each_row() -> None:
     names = np.array(["low", "middle", "high"])[THREE - 5]
-    for model in (
-        linear_model.RidgeClassifier().fit(ROWS, names),
-        LinearDiscriminantAnalysis().fit(ROWS, names),
-    ):
-        require_its_results(model)
+    require_its_results(LinearDiscriminantAnalysis().fit(ROWS, names))
     both = np.stack([VALUES > 0, VALUES > 0.5, ROWS[:, 0] > 0], axis=1).astype(int)
     model = linear_model.RidgeClassifier().fit(ROWS, both)
     require_same(packaged(model).evaluate_clear(OTHERS), model.predict(OTHERS))
@@ -233,13 +228,6 @@ def test_every_option_of_scalers(scaler: Any, before: Any) -> None:
         require_same(packaged(model, ROWS).evaluate_clear(far), model.predict(far))
 
 
-def test_a_scaler_without_deviation_in_a_column() -> None:
-    rows = np.concatenate([ROWS, np.full((90, 1), 7.0)], axis=1)
-    for scaler in (StandardScaler(), MinMaxScaler(clip=True), RobustScaler(), MaxAbsScaler()):
-        model = make_pipeline(scaler, Ridge()).fit(rows, VALUES)
-        require_same(packaged(model, rows).evaluate_clear(rows), model.predict(rows))
-
-
 def test_steps_that_do_nothing_and_pipelines_in_pipelines() -> None:
     model = Pipeline(
         [
@@ -274,9 +262,7 @@ def test_models_inside_of_models() -> None:
         require_its_results(
             linear_model.RANSACRegressor(inner, min_samples=20, random_state=0).fit(ROWS, POSITIVE)
         )
-    poisson = MultiOutputRegressor(linear_model.PoissonRegressor())
-    require_its_results(poisson.fit(ROWS, np.exp(TARGETS / 4)))
-    for inner, targets in ((LogisticRegression(), THREE), (LogisticRegression(), TWO), (LinearSVC(), THREE)):
+    for inner, targets in ((LogisticRegression(), TWO), (LinearSVC(), THREE)):
         require_its_results(OneVsRestClassifier(inner).fit(ROWS, targets))
     tree = linear_model.RANSACRegressor(DecisionTreeRegressor(), min_samples=20).fit(ROWS, VALUES)
     raises(TypeError, "DecisionTreeRegressor is not compiled", packaged, tree)

@@ -12,10 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_wine
-from sklearn.ensemble import (
-    GradientBoostingClassifier,
-    HistGradientBoostingClassifier,
-)
+from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer, StandardScaler
 
@@ -24,21 +21,9 @@ from hemera import serving, trees
 from hemera.trees import read_model
 
 from ..refusals import raises
+from .estimator_cases import encrypted
 
 SMALL = {"security": None, "rows": 64}
-
-
-def answers(package: serving.Package, rows: Any) -> Any:
-    """What a client reads, after everything went through bytes."""
-    package = serving.Package.load(bytes(package))
-    interface = serving.Interface.from_dict(json.loads(json.dumps(package.describe())))
-    ctx = hm.Context(interface.params, "cpu")
-    sk = ctx.generate_secret_key()
-    keys = ctx.load(bytes(interface.generate_keys(ctx, sk)))
-    package.check(ctx, keys)
-    inputs = [ctx.load(bytes(ctx.encrypt(values, sk))) for values in interface.encode(rows)]
-    results = [ctx.load(bytes(y)) for y in package.prepare(ctx).run(keys, inputs)]
-    return interface.decode([ctx.decrypt(y, sk) for y in results], len(rows))
 
 
 def test_linear_models_from_json(tmp_path: Path) -> None:
@@ -47,7 +32,7 @@ def test_linear_models_from_json(tmp_path: Path) -> None:
     model = serving.LinearModel.from_json(path)
     rows = np.array([[1.0, 2, 3], [0, 0, 0]])
     np.testing.assert_allclose(model.scores(rows), [[3 - 4 + 1.5], [-1 + 3]])
-    found = answers(hm.compile(model, clip=16, **SMALL).package, rows)
+    found = encrypted(hm.compile(model, clip=16, **SMALL).package, rows)
     np.testing.assert_allclose(found, model.scores(rows)[:, 0], atol=2**-20)
     for text in (
         "[]",
@@ -76,7 +61,7 @@ def test_trees_are_exact(depth: int) -> None:
     layout = package.interface.encoding.layout
     scores = np.concatenate([layout.unpack(each[None]) for each in values[0]])[: len(asked)]
     np.testing.assert_array_equal(encrypted_scores(package, asked), scores)
-    np.testing.assert_array_equal(answers(package, asked), trained.predict(quantiser.bins(asked)))
+    np.testing.assert_array_equal(encrypted(package, asked), trained.predict(quantiser.bins(asked)))
 
 
 def encrypted_scores(package: serving.Package, rows: Any) -> Any:
@@ -101,7 +86,7 @@ def test_deep_trees_with_missing_values() -> None:
     )
     package = hm.compile(trained, name="tumours", params=ring).package
     assert package.params == ring
-    np.testing.assert_array_equal(answers(package, rows[:60]), trained.predict(rows[:60]))
+    np.testing.assert_array_equal(encrypted(package, rows[:60]), trained.predict(rows[:60]))
     rows[0, 0] = np.inf
     raises(hm.errors.ParameterError, "infinite", package.interface.encode, rows[:2])
 
@@ -113,7 +98,7 @@ def test_trees_after_bins_of_scikit_learn() -> None:
     model = make_pipeline(bins, boosted).fit(rows, labels)
     package = hm.compile(model, name="tumours").package
     np.testing.assert_array_equal(package.evaluate_clear(rows), model.predict(rows))
-    np.testing.assert_array_equal(answers(package, rows[:30]), model.predict(rows[:30]))
+    np.testing.assert_array_equal(encrypted(package, rows[:30]), model.predict(rows[:30]))
     with pytest.raises(TypeError, match=r"GradientBoostingClassifier is not compiled: .* KBinsDiscretizer"):
         hm.compile(make_pipeline(StandardScaler(), boosted).fit(rows, labels), calibrate=rows)
 
@@ -169,12 +154,7 @@ def test_several_targets_under_encryption(tmp_path: Path) -> None:
     stored = FILES["xgboost"]["models"]["reg:squarederror of two targets"]
     path = tmp_path / "model.json"
     path.write_text(json.dumps(stored["model"]))
-    package = serving.Package.load(bytes(hm.compile(path, name="t", samples=8).package))
-    ctx = hm.Context(package.params, "cpu")
-    sk = ctx.generate_secret_key()
-    inputs = [ctx.encrypt(values, sk) for values in package.interface.encode(rows)]
-    results = package.prepare(ctx).run(package.generate_keys(ctx, sk), inputs)
-    found = package.interface.decode([ctx.decrypt(y, sk) for y in results], len(rows))
+    found = encrypted(hm.compile(path, name="t", samples=8).package, rows)
     require_same(found, stored["predictions"])
     assert np.ptp(found - np.array(stored["predictions"])[:, ::-1]) > 0.1  # targets differ
 
