@@ -30,10 +30,7 @@ def network(x: Symbol) -> Symbol:
 
 
 package = export(
-    network,
-    inputs=InputSpec("x", 8, 16, low=-1, high=1),
-    name="network",
-    outputs={"output": (3, "softmax")},
+    network, inputs=InputSpec("x", 8, 16, low=-1, high=1), name="network", outputs={"output": (3, "softmax")}
 )
 path = Path(tempfile.mkdtemp()) / "network.hemera-model"
 package.save(path)

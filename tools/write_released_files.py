@@ -113,8 +113,7 @@ class Objects:
         self._write("complex-ciphertext", ctx.encrypt(complex_values, sk), complex_values)
         self._write("lower-ciphertext", ctx.encrypt(ctx.encode(one, level=0), sk), one)
         self._write(
-            "declared-parameters",
-            hm.ckks.Parameters.for_circuit(1, slots=16, largest=1000.0, security=None),
+            "declared-parameters", hm.ckks.Parameters.for_circuit(1, slots=16, largest=1000.0, security=None)
         )
 
     def _integers(self, ctx: hm.Context, sk: hm.SecretKey, ev: hm.Evaluator, one: Any) -> None:

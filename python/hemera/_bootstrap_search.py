@@ -50,10 +50,7 @@ def with_fields(settings: _core.BootstrapSettings, fields: Mapping[str, Any]) ->
 
 
 def found(
-    settings: _core.BootstrapSettings,
-    *,
-    search: bool,
-    make: Make = _core.parameters_for_bootstrapping,
+    settings: _core.BootstrapSettings, *, search: bool, make: Make = _core.parameters_for_bootstrapping
 ) -> _core.Parameters:
     """The parameters of some settings.
 

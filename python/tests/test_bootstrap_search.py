@@ -260,11 +260,7 @@ def test_the_page_has_such_a_program():
     programs = re.findall(r"^```python\n(.*?)^```", section, re.MULTILINE | re.DOTALL)
     small = programs[0].replace("degree=2**15", "degree=2**11, security=None")
     rng = np.random.default_rng(3)
-    names = {
-        "hm": hm,
-        "columns": rng.uniform(-1, 1, (2, 2048)),
-        "entries": np.array([0.5, -0.5]),
-    }
+    names = {"hm": hm, "columns": rng.uniform(-1, 1, (2, 2048)), "entries": np.array([0.5, -0.5])}
     exec(compile(small, "From coefficients", "exec"), names)
     expected = in_slots(names["entries"] @ names["columns"])
     np.testing.assert_allclose(names["ctx"].decrypt(names["y"], names["sk"]), expected, rtol=0, atol=0.04)

@@ -106,10 +106,7 @@ def test_options_of_a_server_that_are_refused(words, tmp_path, capsys):
 
 @pytest.mark.parametrize(
     ("words", "given"),
-    [
-        ([], ("auto", None, 120)),
-        (["--device", "cpu", "--threads", "2", "--seconds", "7"], ("cpu", 2, 7)),
-    ],
+    [([], ("auto", None, 120)), (["--device", "cpu", "--threads", "2", "--seconds", "7"], ("cpu", 2, 7))],
 )
 def test_calibrate_measures_as_it_is_asked(words, given, monkeypatch, capsys, tmp_path):
     saved = []
@@ -139,10 +136,7 @@ def test_clients_take_parameters_of_128_bits_unless_told():
     ("words", "told"),
     [
         (["--replicas", "2"], "replicas needs ray"),
-        (
-            ["--ray", "auto", "--device", "cpu,cpu"],
-            "gives each replica one device, and device is 'cpu,cpu'",
-        ),
+        (["--ray", "auto", "--device", "cpu,cpu"], "gives each replica one device, and device is 'cpu,cpu'"),
         (["--ray", "auto", "--device", "cuda:*"], "device is 'cuda:*'"),
     ],
 )

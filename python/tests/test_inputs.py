@@ -96,7 +96,7 @@ def test_slots_are_filled_up_with_zeros():
     assert encoding.pad_slots(given, 4, "encode").tolist() == [[0, 1, 2, 0], [3, 4, 5, 0]]
     raises(errors.MismatchError, "3 values do not fit in 2 slots", encoding.pad_slots, given, 2, "encode")
     assert [encoding.power_of_two(n) for n in (1, 2, 3, 4, 5, 8, 9, 1 << 20)] == [
-        *(1, 2, 4, 4, 8, 8, 16, 1 << 20),
+        *(1, 2, 4, 4, 8, 8, 16, 1 << 20)
     ]
     out = np.zeros((2, 3))
     assert encoding.room_in(out, (2, 3)) is out

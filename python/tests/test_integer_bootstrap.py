@@ -150,10 +150,7 @@ def test_other_parameters_are_refused(party):
 # Each scheme once.
 @pytest.mark.parametrize(
     ("scheme", "preset", "degree", "left", "net"),
-    [
-        ("bgv", "bfv16-32", 2**16, 37, 28.5),
-        ("bfv", "bfv15-22", 2**15, 28, 18),
-    ],
+    [("bgv", "bfv16-32", 2**16, 37, 28.5), ("bfv", "bfv15-22", 2**15, 28, 18)],
 )
 def test_presets_are_secure(scheme, preset, degree, left, net):
     params = SCHEMES[scheme].for_bootstrapping(preset, plain_modulus=T)

@@ -134,12 +134,7 @@ def test_as_many_slots_as_there_are_rings_for(module):
 
 
 def test_weak_parameters_need_security_none():
-    arguments = {
-        "degree": 2048,
-        "prime_bits": [40, 30],
-        "special_bits": [40],
-        "scale_bits": 30,
-    }
+    arguments = {"degree": 2048, "prime_bits": [40, 30], "special_bits": [40], "scale_bits": 30}
     with pytest.raises(SecurityError, match=r"below 128.*degree 2048 allows 53.*security=None") as caught:
         hm.ckks.Parameters.from_bits(**arguments)
     assert isinstance(caught.value, ParameterError)

@@ -260,8 +260,7 @@ def batch_with_wrong_rows(ctx, sk, wrong):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "named"),
-    [({4}, r"row \(1, 1\) of 6: "), ({0, 5}, r"rows \(0, 0\) and \(1, 2\) of 6: ")],
+    ("wrong", "named"), [({4}, r"row \(1, 1\) of 6: "), ({0, 5}, r"rows \(0, 0\) and \(1, 2\) of 6: ")]
 )
 def test_the_error_names_rows_and_causes(client, wrong, named):
     ctx, sk = client

@@ -19,7 +19,7 @@ ENTRIES = Path(__file__).parents[3] / "bench" / "official"
 def test_rows(tmp_path):
     file = tmp_path / "rows.json"
     options = [
-        *("--only", "products", "--sizes", "small", "--repeats", "1", "--device", "cpu", "--threads", "1"),
+        *("--only", "products", "--sizes", "small", "--repeats", "1", "--device", "cpu", "--threads", "1")
     ]
     assert main(["bench", "official", *options, "--entries", str(ENTRIES), "--json", str(file)]) == 0
     (row,) = json.loads(file.read_text(encoding="utf-8"))["rows"]

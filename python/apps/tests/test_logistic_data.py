@@ -249,13 +249,7 @@ def by_hand(settings, batches, model):
 
 @pytest.mark.parametrize("method", ["nesterov", "gradient"])
 def test_the_clear_algorithm(loans, method):
-    settings = logistic.Settings(
-        25,
-        batch=40,
-        iterations=7,
-        method=method,
-        rates=(0.5, 0.1),
-    )
+    settings = logistic.Settings(25, batch=40, iterations=7, method=method, rates=(0.5, 0.1))
     part, _ = loans.split(0.995, 0)
     batches = logistic.make_batches(settings, logistic.Preparation.of(part.features), part, 1)
     found = list(logistic.train_clear(settings, batches))

@@ -132,7 +132,7 @@ def test_encrypted_block_is_the_clear_one(shape, inputs):
     found = prepared.decrypt(output, secret_key)
     assert agreement(found, trace["output"]) > 15
     assert list(stages.bits) == [
-        *("scores", "sums", "mixed", "centred1", "scaled1", "hidden", "centred2", "output"),
+        *("scores", "sums", "mixed", "centred1", "scaled1", "hidden", "centred2", "output")
     ]
     assert min(stages.bits.values()) > 16
     pairs = (shape.features + 1) // 2

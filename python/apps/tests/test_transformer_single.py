@@ -95,7 +95,7 @@ def test_encrypted_block_of_one_input_is_the_clear_one(shape, bootstraps):
     assert output.level == block.levels.fresh
     assert agreement(prepared.decrypt(output, secret_key), trace["output"]) > 13
     assert list(stages.bits) == [
-        *("scores", "sums", "mixed", "centred1", "scaled1", "hidden", "centred2", "scaled2"),
+        *("scores", "sums", "mixed", "centred1", "scaled1", "hidden", "centred2", "scaled2")
     ]
     assert min(stages.bits[name] for name in ("scores", "sums", "mixed", "centred1")) > 18
     assert min(stages.bits.values()) > 13

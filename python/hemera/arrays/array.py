@@ -8,12 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hemera.arrays import (
-    comparisons,
-    elementwise,
-    numpy_functions,
-    numpy_ufuncs,
-)
+from hemera.arrays import comparisons, elementwise, numpy_functions, numpy_ufuncs
 from hemera.arrays.namespace import NAMESPACE
 from hemera.arrays.numpy_moves import require_order
 from hemera.arrays.numpy_ufuncs import missing, refused

@@ -20,15 +20,7 @@ from hemera.arrays import (
     running,
     statistics,
 )
-from hemera.arrays.numpy_moves import (
-    FIRST_NAMES,
-    MOVING,
-    encrypted_in,
-    move,
-    present,
-    require_kind,
-    shared,
-)
+from hemera.arrays.numpy_moves import FIRST_NAMES, MOVING, encrypted_in, move, present, require_kind, shared
 from hemera.arrays.numpy_ufuncs import refused
 from hemera.arrays.pieces import chosen, interpolated
 from hemera.arrays.recorded import (

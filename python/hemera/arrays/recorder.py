@@ -84,11 +84,7 @@ class Recorder:
     """
 
     def __init__(
-        self,
-        *,
-        precision_bits: float = 16,
-        margin: float = 0.1,
-        more_bits: Mapping[int, float] | None = None,
+        self, *, precision_bits: float = 16, margin: float = 0.1, more_bits: Mapping[int, float] | None = None
     ) -> None:
         self.program = TensorProgram()
         self.is_exact = math.isinf(precision_bits)

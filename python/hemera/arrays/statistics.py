@@ -8,15 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from hemera.arrays.arithmetic import (
-    in_pairs,
-    kept_shape,
-    last_axis,
-    mean,
-    over_axes,
-    total,
-    variance,
-)
+from hemera.arrays.arithmetic import in_pairs, kept_shape, last_axis, mean, over_axes, total, variance
 from hemera.arrays.comparisons import all_true, any_true, bounded, equal, of_type, reaches
 from hemera.arrays.contraction import matmul
 from hemera.arrays.elementwise import absolute, larger, named, reciprocal, smaller

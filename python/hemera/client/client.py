@@ -94,12 +94,7 @@ class Client:
     ) -> None:
         check_security(security)
         self._transport = Transport(
-            url,
-            token=token,
-            certificates=certificates,
-            seconds=seconds,
-            patience=patience,
-            progress=progress,
+            url, token=token, certificates=certificates, seconds=seconds, patience=patience, progress=progress
         )
         self._folder = None if folder is None else Path(folder)
         self._device = device

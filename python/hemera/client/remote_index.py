@@ -169,12 +169,7 @@ class RemoteIndex:
                 return made
 
     def query(
-        self,
-        x: ArrayLike,
-        k: int | None = 10,
-        *,
-        threshold: float | None = None,
-        payloads: bool = False,
+        self, x: ArrayLike, k: int | None = 10, *, threshold: float | None = None, payloads: bool = False
     ) -> Any:
         """The best rows for a query, or those beyond a threshold. The server sees none of these numbers.
 

@@ -37,10 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     child.add_argument("client", metavar="CLIENT")
     child.add_argument("seconds", metavar="DAYS", type=_days, help="for which it counts, or never")
     child.add_argument(
-        "allow",
-        metavar="NAME",
-        nargs="*",
-        help="a model, index or federation that it is for (default: all)",
+        "allow", metavar="NAME", nargs="*", help="a model, index or federation that it is for (default: all)"
     )
     child = action("end", "End a token of a client.")
     child.add_argument("client", metavar="CLIENT")

@@ -29,10 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     separate = " or ".join(library.name for library in libraries() if not library.context_in_files)
     parser.add_argument(
-        "--with",
-        dest="parms",
-        metavar="PARMS",
-        help=f"for a file of {separate}: its encryption parameters",
+        "--with", dest="parms", metavar="PARMS", help=f"for a file of {separate}: its encryption parameters"
     )
     parser.add_argument(
         "--device",

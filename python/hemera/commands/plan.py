@@ -53,10 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     function = kinds.add_parser("function", help="function of one encrypted value")
     function.add_argument("function", metavar="NAME", choices=NAMES, help=", ".join(NAMES))
     function.add_argument(
-        "--interval",
-        type=interval,
-        default=(-1.0, 1.0),
-        help="interval of the values (default: -1,1)",
+        "--interval", type=interval, default=(-1.0, 1.0), help="interval of the values (default: -1,1)"
     )
     function.add_argument("--gap", type=float, default=0.01, help="gap of sign and compare (default: 0.01)")
     error = function.add_mutually_exclusive_group()

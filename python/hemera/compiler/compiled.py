@@ -18,12 +18,7 @@ from hemera.compiler.draws import Draws, draws
 from hemera.compiler.options import LayoutName
 from hemera.compiler.packaged import Local, Packaged
 from hemera.compiler.report import layout_lines, table
-from hemera.compiler.result_errors import (
-    MOST_SLOTS_DRAWN,
-    Recording,
-    ResultError,
-    roughly_noisy,
-)
+from hemera.compiler.result_errors import MOST_SLOTS_DRAWN, Recording, ResultError, roughly_noisy
 from hemera.compiler.specs import ArraySpec
 from hemera.compiler.watching import tell_outside
 from hemera.errors import MismatchError

@@ -125,12 +125,7 @@ class _Search:
     """Parameters, and the program on their slots modulo their prime."""
 
     def __init__(
-        self,
-        parts: SplitProgram,
-        packaging: Packaging,
-        samples: int,
-        scheme: SchemeName,
-        options: Options,
+        self, parts: SplitProgram, packaging: Packaging, samples: int, scheme: SchemeName, options: Options
     ) -> None:
         self._parts, self._packaging, self._scheme = parts, packaging, scheme
         self._security, self._openings = options.security, options.openings

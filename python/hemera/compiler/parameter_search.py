@@ -16,12 +16,7 @@ from hemera.arrays.layout_search import layout_choices
 from hemera.arrays.tensor import TensorProgram
 from hemera.arrays.tiling import SplitProgram, Tiling, split
 from hemera.compiler.attempts import Impossible, NotPossibleError, TooDeepError, attempted, possible
-from hemera.compiler.bootstraps import (
-    bootstrap_of,
-    seconds_at_least,
-    seconds_of_bootstrap,
-    seconds_without,
-)
+from hemera.compiler.bootstraps import bootstrap_of, seconds_at_least, seconds_of_bootstrap, seconds_without
 from hemera.compiler.costs import weighed
 from hemera.compiler.drafts import Chosen, Draft, finished
 from hemera.compiler.lowering import Lowered, Maps

@@ -190,10 +190,7 @@ class Recording:
             others = set(nodes) - {nodes[place] for place in places}
             with np.errstate(all="ignore"):
                 values = self._program.values(inputs, clip=True, formulas=others)
-            yield (
-                places,
-                {name: magnitude(values[at] - exact[at]) for name, at in self._program.outputs},
-            )
+            yield (places, {name: magnitude(values[at] - exact[at]) for name, at in self._program.outputs})
 
     def roughest(self, name: str) -> str:
         """The function whose approximation costs a result most."""

@@ -65,13 +65,7 @@ def foreign_array(values: object, context: _core.Context, what: str) -> ForeignA
         stream = _core.stream(context) or _LEGACY_DEFAULT_STREAM
         with _device_of(values, int(values.__dlpack_device__()[1])):
             imported = _core.import_dlpack(values.__dlpack__(stream=stream))
-        array = ForeignArray(
-            imported.pointer,
-            tuple(imported.shape),
-            np.dtype(imported.type),
-            None,
-            imported,
-        )
+        array = ForeignArray(imported.pointer, tuple(imported.shape), np.dtype(imported.type), None, imported)
         strides: tuple[int, ...] | None = tuple(imported.strides)
     elif hasattr(values, "__cuda_array_interface__"):
         interface: dict[str, Any] = values.__cuda_array_interface__

@@ -129,11 +129,7 @@ class Booleans(Encrypted):
     def _inverted(self) -> Booleans:
         return self._of(engine_of(self).inverted(self._held))
 
-    _meanings: ClassVar = {
-        np.negative: _refuse_arithmetic,
-        np.invert: _inverted,
-        np.logical_not: _inverted,
-    }
+    _meanings: ClassVar = {np.negative: _refuse_arithmetic, np.invert: _inverted, np.logical_not: _inverted}
 
     def astype(self, dtype: DTypeLike) -> Integers:
         """The numbers 0 and 1. Takes a level.

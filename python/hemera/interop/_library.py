@@ -8,11 +8,7 @@ from typing import Any
 
 from hemera.interop._session import Session
 
-KEY_FILES = {
-    "public key": "public_key",
-    "relinearization keys": "relinearization",
-    "Galois keys": "galois",
-}
+KEY_FILES = {"public key": "public_key", "relinearization keys": "relinearization", "Galois keys": "galois"}
 """The kinds of files of keys, in words that all libraries share, and the argument of `Session.load_keys` that
 takes each."""
 

@@ -184,12 +184,7 @@ class FederatedAverage(FedAvg):  # type: ignore[misc]
     """
 
     def __init__(
-        self,
-        terms: Mapping[str, Any],
-        folder: str | os.PathLike[str],
-        *,
-        wait: float = 600.0,
-        **options: Any,
+        self, terms: Mapping[str, Any], folder: str | os.PathLike[str], *, wait: float = 600.0, **options: Any
     ) -> None:
         super().__init__(**options)
         self._options, self._folder, self._wait = dict(terms), Path(folder), wait

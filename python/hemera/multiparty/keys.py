@@ -74,12 +74,7 @@ class Keys(Pieces):
         party, number = self._party, self._number
         if self.exchange() and number is not None and self._member is None:
             self._member = _core.FederationMember(
-                self._context._native,
-                self._description,
-                number,
-                self.own(number),
-                party.answered,
-                party.note,
+                self._context._native, self._description, number, self.own(number), party.answered, party.note
             )
 
     def _deal_parts(self, dealt: dict[int, bytes], ready: set[str]) -> None:

@@ -136,12 +136,7 @@ class ClientContext:
         return Keys(core, self._whole)
 
     def save_keys(
-        self,
-        path: str | os.PathLike[str],
-        secret_key: SecretKey,
-        *,
-        progress: Progress = None,
-        **asked: Any,
+        self, path: str | os.PathLike[str], secret_key: SecretKey, *, progress: Progress = None, **asked: Any
     ) -> None:
         """Write keys for a server to a file, each made while it is written: whoever evaluates nothing holds
         one at a time. The file appears under its name only when it is complete.

@@ -16,12 +16,7 @@ from hemera import _core
 from hemera._process import Lock
 from hemera.inputs.arguments import as_integer
 from hemera.inputs.device import DeviceArray, ForeignArray, foreign_array
-from hemera.inputs.encoding import (
-    as_numbers,
-    kind_of,
-    refuse_table,
-    room_in,
-)
+from hemera.inputs.encoding import as_numbers, kind_of, refuse_table, room_in
 from hemera.parameters import Parameters
 
 _OF_FILLING = ", or say fill=True (ev.multiply(x, array, fill=True)) to append zeros"

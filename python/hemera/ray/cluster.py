@@ -42,12 +42,7 @@ class Cluster:
     """
 
     def __init__(
-        self,
-        address: str,
-        models: Mapping[str, ModelFile],
-        settings: Settings,
-        *,
-        replicas: int | None,
+        self, address: str, models: Mapping[str, ModelFile], settings: Settings, *, replicas: int | None
     ) -> None:
         self._is_own = address == LOCAL
         if self._is_own:

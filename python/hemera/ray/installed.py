@@ -9,9 +9,7 @@ from typing import Any
 from hemera._extras import how_to_install
 from hemera.errors import ParameterError
 
-ENVIRONMENT = {
-    "RAY_USAGE_STATS_ENABLED": "0",
-}
+ENVIRONMENT = {"RAY_USAGE_STATS_ENABLED": "0"}
 """The environment of processes of Ray, unless the user has set them. Ray reads them when it is imported."""
 
 

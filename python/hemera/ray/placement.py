@@ -74,11 +74,7 @@ class Placement:
         self._orders: OrderedDict[tuple[str, frozenset[str]], list[str]] = OrderedDict()
 
     def choose(
-        self,
-        tenant: str,
-        waiting: Mapping[str, int],
-        holders: Collection[str],
-        loading: Collection[str],
+        self, tenant: str, waiting: Mapping[str, int], holders: Collection[str], loading: Collection[str]
     ) -> str | None:
         """The replica for a request of a tenant; None where all of `waiting` are full, or none is there."""
         place = (tenant, frozenset(waiting))

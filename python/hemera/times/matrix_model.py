@@ -32,10 +32,7 @@ class _Rates:
 # of `combine` are. GPUs: bench/results/matrices-h100.json, of 4,096 x 4,096 and 768 x 768; the H200 has the
 # same multiprocessors.
 _CPUS = {"avx512": _Rates(2.1e10, 8e9, 1e-5, 16), "avx2": _Rates(8e9, 8e9, 1e-5, 16)}
-_GPUS = {
-    "nvidia-h100": _Rates(1.35e14, 3.0e12, 4e-6, 32),
-    "nvidia-h200": _Rates(1.35e14, 4.0e12, 4e-6, 32),
-}
+_GPUS = {"nvidia-h100": _Rates(1.35e14, 3.0e12, 4e-6, 32), "nvidia-h200": _Rates(1.35e14, 4.0e12, 4e-6, 32)}
 _SHARED_BANDWIDTH = 1e11  # of all threads of a CPU
 
 

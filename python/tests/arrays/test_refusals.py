@@ -268,8 +268,7 @@ EDGES: list[tuple[Callable[[Any, Any, Any], Any], Any, Any, type[Exception], str
 
 @pytest.mark.skipif(np.finfo(np.longdouble).nmant == 52, reason="longdouble is float64")
 @pytest.mark.parametrize(
-    "jump",
-    [np.floor_divide, np.mod, np.greater, np.equal, lambda n, at: np.digitize(n, [0, at]), np.isin],
+    "jump", [np.floor_divide, np.mod, np.greater, np.equal, lambda n, at: np.digitize(n, [0, at]), np.isin]
 )
 def test_numbers_of_wider_types_do_not_move_jumps(jump: Callable[[Any, Any], Any]) -> None:
     """7 / (7 / 5) is 5, and 5.0000000000000001 or 4.9999999999999999 where 7 / 5 is rounded."""

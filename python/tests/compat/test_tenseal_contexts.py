@@ -17,7 +17,7 @@ from hemera.compat.tenseal import parameters
 from hemera.compat.tenseal.context_file import ContextFile
 from hemera.errors import SecurityWarning
 
-from ..refusals import raises
+from ..refusals import raises, refuse_each
 
 CKKS, BFV = ts.SCHEME_TYPE.CKKS, ts.SCHEME_TYPE.BFV
 TUTORIALS = [
@@ -188,8 +188,7 @@ def test_copies_share_keys_and_no_pickles(ckks: ts.Context) -> None:
     for thing in (copy.copy(x), copy.deepcopy(x)):
         thing.square_()
         assert x.decrypt() == pytest.approx([1, 2])
-    for secret in (ckks, x):
-        raises(TypeError, "does not pickle", pickle.dumps, secret)
+    refuse_each(pickle.dumps, (ckks, x), TypeError, "does not pickle")
 
 
 def test_every_name_of_tenseal_is_there() -> None:

@@ -13,7 +13,7 @@ import hemera.compat.tenseal as ts
 from hemera.compat.tenseal import matrices
 from hemera.errors import NoiseError
 
-from ..refusals import raises
+from ..refusals import raises, refuse_each
 
 SIZES = [1, 2, 3, 8, 13]
 Values = NDArray[Any]
@@ -239,8 +239,7 @@ def test_vectors_up_to_all_slots(ckks: ts.Context, bfv: ts.Context) -> None:
     first = ts.ckks_vector(ckks, [0.5, 2])
     for count in (slots // 2 + 1, slots):
         close(first.replicate_first_slot(count).decrypt(), np.full(count, 0.5), 2**-10)
-    for refused in (0, slots + 1):
-        raises(ValueError, "n is from 1 to the number of slots", first.replicate_first_slot, refused)
+    refuse_each(first.replicate_first_slot, (0, slots + 1), ValueError, "n is from 1 to the number of slots")
     half = ckks_values(slots // 2, 21)
     vectors = [ts.ckks_vector(ckks, each) for each in (half, -half)]
     close(ts.CKKSVector.pack_vectors(vectors).decrypt(), [*half, *-half], 2**-10)

@@ -123,10 +123,7 @@ def random_program(seed: int, most_steps: int = 12, least_steps: int = 1) -> Pro
         top = lowest + int(rng.integers(1, 4 if count < 8 else 3))
         levels, often = top + 2, 0.93
         inputs = [
-            Input(
-                int(rng.integers(lowest, top + 1 + (rng.integers(4) == 0))),
-                random_bootstrap(rng, often),
-            )
+            Input(int(rng.integers(lowest, top + 1 + (rng.integers(4) == 0))), random_bootstrap(rng, often))
             for _ in range(int(rng.integers(1, 4)))
         ]
         steps: list[Step] = []

@@ -122,9 +122,7 @@ CLASSIFIERS = [
     *settings(sk.SGDClassifier, loss=SGD_LOSSES),
     *settings(Logistic, fit_intercept=[False], class_weight=["balanced"]),
     sk.VotingClassifier(
-        [("a", sk.GaussianNB()), ("b", "drop"), ("c", Logistic())],
-        voting="soft",
-        weights=[1, 9, 3],
+        [("a", sk.GaussianNB()), ("b", "drop"), ("c", Logistic())], voting="soft", weights=[1, 9, 3]
     ),
     sk.VotingClassifier([("a", sk.GaussianNB()), ("b", sk.SVC()), ("c", Logistic())], weights=[5, 1, 1]),
     sk.BaggingClassifier(sk.GaussianNB(), 3, max_features=2, bootstrap_features=True, random_state=0),

@@ -18,7 +18,7 @@ import hemera as hm
 from hemera.compiler.networks.reader import graph_of
 
 from ..beside import printed
-from ..refusals import raises
+from ..refusals import raises, refuse_each
 from .onnx_models import residual
 
 Floats = NDArray[np.float64]
@@ -290,8 +290,7 @@ def test_errors_name_the_operator() -> None:
 
 def test_files_that_are_no_networks(tmp_path: Path) -> None:
     raises(hm.errors.FileError, "missing", lambda: hm.compile(str(tmp_path / "missing.onnx")))
-    for content in (b"", b"not a network", bytes(100)):
-        raises(hm.errors.FormatError, "", hm.compile, content)
+    refuse_each(hm.compile, (b"", b"not a network", bytes(100)), hm.errors.FormatError)
     network = model([node("MatMul", "x w", "y")], [1, 4], {"w": np.ones((4, 2))})
     outside = onnx.ModelProto.FromString(network.SerializeToString())
     tensor = outside.graph.initializer[0]

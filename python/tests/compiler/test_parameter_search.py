@@ -277,8 +277,7 @@ def test_scales_are_powers_of_two_that_hold_the_values(ends: tuple[float, float]
 
 
 @pytest.mark.parametrize(
-    ("ends", "centre"),
-    [((256.9, 258.9), 257.9), ((255, 257), 0), ((-259, -257), -258), ((5, 5), 0)],
+    ("ends", "centre"), [((256.9, 258.9), 257.9), ((255, 257), 0), ((-259, -257), -258), ((5, 5), 0)]
 )
 def test_inputs_are_centred_from_256_half_widths_on(ends: Any, centre: float) -> None:
     assert centre_of(ends) == pytest.approx(centre)

@@ -189,12 +189,7 @@ BANDS: dict[str, Callable[[Any, float], Any]] = {
 
 @pytest.mark.parametrize(
     ("name", "at", "bits"),
-    [
-        ("one clip", 1e3, 16),
-        ("one clip", 1e7, 20),
-        ("two rectifiers", 2e7 - 1, 12),
-        ("two maxima", 1e7, 8),
-    ],
+    [("one clip", 1e3, 16), ("one clip", 1e7, 20), ("two rectifiers", 2e7 - 1, 12), ("two maxima", 1e7, 8)],
 )
 def test_narrow_bands_between_bends(name: str, at: float, bits: int) -> None:
     """A band of 2^-22 of the range, which no draw meets, has the bits that are told, and is where the program

@@ -42,9 +42,7 @@ BINARY: list[Step] = [
         lambda a, b: a + b[5],
         lambda a, b: a - b.sum(dtype=a.dtype),
     )
-] + [
-    (lambda a, b: a - b, lambda a, b: hm.integers.overflowing_sub(a, b)[0]),
-]
+] + [(lambda a, b: a - b, lambda a, b: hm.integers.overflowing_sub(a, b)[0])]
 UNARY: list[Step] = [
     (f, f)
     for f in (lambda x: x << 3, lambda x: x >> 5, abs, operator.invert, operator.neg, lambda x: x[::-1])

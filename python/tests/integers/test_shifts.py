@@ -19,8 +19,7 @@ BOTH = [operator.lshift, operator.rshift]
 
 @pytest.mark.parametrize("f", BOTH, ids=lambda f: f.__name__)
 @pytest.mark.parametrize(
-    ("name", "bits"),
-    [("uint8", 8), ("int8", 16), ("int32", 64), ("uint64", 64), ("int64", 64)],
+    ("name", "bits"), [("uint8", 8), ("int8", 16), ("int32", 64), ("uint64", 64), ("int64", 64)]
 )
 def test_encrypted_amounts(name: str, bits: int, f: Callable[[Any, Any], Any]) -> None:
     ints, limits = context(bits), np.iinfo(name)

@@ -66,10 +66,7 @@ def test_contexts_that_1_4_set_up_for_bootstraps_keep_their_fields() -> None:
 @pytest.mark.parametrize("factor", [0, 1, 7, 256, 511])
 def test_no_correction_factor_passes_for_a_field_of_another_version(factor: int) -> None:
     """Binary files do not show whether a truth value stands before it."""
-    for text, of_1_5 in (
-        (OF_1_4["cryptocontext.json"], False),
-        (read(LATER), True),
-    ):
+    for text, of_1_5 in ((OF_1_4["cryptocontext.json"], False), (read(LATER), True)):
         changed = re.sub(rb'"corFactor": \d+', b'"corFactor": %d' % factor, text)
         assert changed.count(b'"corFactor": %d' % factor) == 1
         for first in (False, True) if of_1_5 else (False,):

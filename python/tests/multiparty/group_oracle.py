@@ -124,10 +124,7 @@ class GroupMessages:
     def sums_of(self, keys: Sequence[bytes]) -> list[tuple[Rows, Rows]]:
         first = [self.relin_1(key) for key in keys]
         return [
-            (
-                self.sum(self.keys, *[m[d][0] for m in first]),
-                self.sum(self.keys, *[m[d][1] for m in first]),
-            )
+            (self.sum(self.keys, *[m[d][0] for m in first]), self.sum(self.keys, *[m[d][1] for m in first]))
             for d in range(len(self.gadget))
         ]
 

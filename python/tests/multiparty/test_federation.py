@@ -192,7 +192,7 @@ REFUSED: list[dict[str, Any]] = [
     *({"like": {"x": np.zeros(3, np.complex128)}}, {"like": {1: np.zeros(3)}}),
 ]
 OTHERS: list[dict[str, Any]] = [
-    *({"rounds": 6}, {"clip": 2.0}, {"like": np.zeros(3)}, {"committee": ["a", "b", "d"]}),
+    *({"rounds": 6}, {"clip": 2.0}, {"like": np.zeros(3)}, {"committee": ["a", "b", "d"]})
 ]
 
 

@@ -16,7 +16,7 @@ from hemera import _core, errors
 from hemera.multiparty import identity
 from hemera.multiparty.identity import Identity
 
-from ..refusals import raises
+from ..refusals import raises, refuse_each
 from .federation_oracle import Messages
 from .federation_setting import DEGREE
 from .parties import Parties, arrays, expected, same
@@ -284,8 +284,7 @@ def test_identities_of_a_party(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert text in fed.report()
     assert text == hashlib.sha256((known / "a.identity").read_bytes()).hexdigest()[:32]
     assert own.fingerprint("nobody") == ""
-    for secret in (fed, own):
-        raises(TypeError, "", pickle.dumps, secret)
+    refuse_each(pickle.dumps, (fed, own), TypeError)
     shutil.copy(known / "b.identity", known / "a.identity")
     raises(errors.FormatError, "another's identity", parties.join, "a")
     (tmp_path / "c.party" / "identity").write_bytes(b"0" * 127)

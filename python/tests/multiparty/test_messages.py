@@ -111,11 +111,7 @@ COUNT = 2 * 16384 + 1500
 )
 def test_a_list_of_messages_is_added_at_once(method: str, value_bits: int, weight: int, count: int) -> None:
     committee = Committee(
-        values=COUNT,
-        contributors=count,
-        method=method,
-        value_bits=value_bits,
-        weight=weight,
+        values=COUNT, contributors=count, method=method, value_bits=value_bits, weight=weight
     )
     weights = {f"c{k:02}": 1 + (k + weight - 1) % weight for k in range(count)}
     listed = committee.list(weights)

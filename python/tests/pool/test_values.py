@@ -15,7 +15,7 @@ from hemera.objects.devices import DeviceOptions
 from hemera.pool.evaluator import PoolEvaluator, PoolGraph
 from hemera.pool.members import places_of
 
-from ..refusals import raises
+from ..refusals import refuse_each
 from .setting import Setting, same
 
 COPIES: dict[str, Callable[[Setting, Any], Any]] = {
@@ -151,8 +151,7 @@ def test_numbers_of_a_pool_are_those_of_all_members(ckks: Setting, monkeypatch: 
     monkeypatch.setattr(hm.Pool, "contexts", property(lambda _: tuple(contexts)))
     for name, place in {"cpu": 0, "cuda": 1, "cuda:0": 1, "cuda:1": 2}.items():
         assert pool.on(name) is contexts[place]
-    for name in ("cuda:2", "cuda:00"):
-        raises(hm.errors.DeviceError, "no member", pool.on, name)
+    refuse_each(pool.on, ("cuda:2", "cuda:00"), hm.errors.DeviceError, "no member")
     assert (pool.host_memory_used, pool.memory_limit, pool.device) == (20, None, "cpu,cuda:0,cuda:1,cuda:0")
     for at, context in enumerate(contexts):
         context.memory_limit = 1 << at

@@ -16,7 +16,7 @@ from hemera.search.scores import tickets
 
 from ..beside import together
 from ..forked import in_child, taken_elsewhere
-from ..refusals import raises
+from ..refusals import raises, refuse_each
 from .search_cases import bytes_of, floats
 
 
@@ -62,8 +62,7 @@ def test_tickets_are_refused_for_what_they_were_not_made_for() -> None:
     raises(errors.MismatchError, "no ticket", index.query, other.query(x, prepared=True), tickets)
     raises(errors.ParameterError, "no prepared query", other.query, x, prepared=True)
     raises(errors.ParameterError, "is one, not 2", client.query, [x, x], prepared=True)
-    for count in (0, 100_001):
-        raises(errors.ParameterError, "100000", client.prepare, count)
+    refuse_each(client.prepare, (0, 100_001), errors.ParameterError, "100000")
     assert client.prepared == len(tickets) == 2
     # Another version of the index: keys do, and tickets stay as they are.
     index.add(x[None])

@@ -26,10 +26,7 @@ def both(rows: Any, metric: Metric = "dot", **options: Any) -> dict[str, tuple[A
     owner = Client.owning(rows, metric, **options)
     return {
         "clear": (Index(rows, metric, **options), lambda rows, **more: (rows, more)),
-        "encrypted": (
-            Index(owner.encrypt(rows)),
-            lambda rows, **more: (owner.encrypt(rows, **more), {}),
-        ),
+        "encrypted": (Index(owner.encrypt(rows)), lambda rows, **more: (owner.encrypt(rows, **more), {})),
     }
 
 

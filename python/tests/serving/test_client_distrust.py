@@ -29,7 +29,7 @@ from hemera.serving import InputSpec, Interface, OutputSpec, Package, export
 from hemera.serving.home import Home
 
 from ..beside import answering
-from ..refusals import raises
+from ..refusals import raises, refuse_each
 from .conftest import BOUND, Running, client_of, require_scores
 
 EVALUATIONS = 2
@@ -260,5 +260,4 @@ def test_processes_with_one_new_folder_have_one_secret_key(package: Package, tmp
 
 def test_clients_are_not_pickled(local: LocalModel) -> None:
     client = Client("http://127.0.0.1:1", token="a", security=None)
-    for held in (client, local):
-        raises(TypeError, r"does not pickle: it holds a secret key.*folder=", pickle.dumps, held)
+    refuse_each(pickle.dumps, (client, local), TypeError, r"does not pickle: it holds a secret key.*folder=")

@@ -18,7 +18,7 @@ from hemera.objects.cost import DryRun, FreshInput
 from hemera.package.dry_run import keys_of_a_run
 from hemera.times import DeviceTimes
 
-from ..refusals import raises
+from ..refusals import raises, refuse_each
 from .operation_cases import CKKS, SLOTS
 
 VECTORS = Path(__file__).parents[3] / "tests" / "vectors" / "models"
@@ -256,8 +256,7 @@ def test_seconds_are_those_of_the_table(tmp_path: Path, monkeypatch: pytest.Monk
     assert package.cost(device="made-up").seconds == pytest.approx(0.25)
     assert package.cost(8, device="made-up").seconds == pytest.approx(2)
     raises(hm.errors.DeviceError, "hemera calibrate", package.cost, device="none")
-    for few in (0, -1):
-        raises(hm.errors.Error, "", package.cost, few)
+    refuse_each(package.cost, (0, -1), hm.errors.Error)
 
 
 def test_exporting_warns_of_no_budget(recwarn: pytest.WarningsRecorder) -> None:

@@ -43,10 +43,7 @@ def test_models_and_indexes_share_their_names(tmp_path: Path) -> None:
     assert home.add_index(index_file(tmp_path, "rows")) == "rows"
     assert home.index_file("rows").read_bytes() == data
     models, damaged = home.models()
-    assert ({name: each.digest for name, each in models.items()}, damaged) == (
-        {"scores": second.digest},
-        {},
-    )
+    assert ({name: each.digest for name, each in models.items()}, damaged) == ({"scores": second.digest}, {})
     # Names that were given beside the methods: an index gives way to a model.
     home.index_file("scores").write_bytes(data)
     home.index_file("a b").write_bytes(data)

@@ -211,11 +211,7 @@ class Told(Session):
 def plain_scheduler(devices: int, ready: Any = lambda *_: None, **limits: int) -> Scheduler:
     sessions = {client: Told(client) for client in "abc"}
     own = [
-        Device(
-            lambda client, _: sessions[client],
-            functools.partial(ready, number),
-            SessionCache(1 << 30),
-        )
+        Device(lambda client, _: sessions[client], functools.partial(ready, number), SessionCache(1 << 30))
         for number in range(devices)
     ]
     return Scheduler(own, metrics=Metrics(), **{"waiting": 9, "batch": 4, **limits})

@@ -114,11 +114,7 @@ def _run_network(
             f"a network takes one input, and {options.inputs} are asked for: leave out --inputs"
         )
     config = NetworkConfig(
-        settings.shape,
-        options.blocks,
-        vocabulary=1000,
-        preset=settings.preset,
-        fields=settings.fields or {},
+        settings.shape, options.blocks, vocabulary=1000, preset=settings.preset, fields=settings.fields or {}
     )
     measured = NetworkRun(
         config,

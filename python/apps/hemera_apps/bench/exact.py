@@ -71,10 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="values of each operation that are checked in the group `many` (default: 2^20)",
     )
     parser.add_argument(
-        "--presets",
-        nargs="+",
-        metavar="PRESET",
-        help="of BFV and BGV (default: bfv16-32 bfv16-40)",
+        "--presets", nargs="+", metavar="PRESET", help="of BFV and BGV (default: bfv16-32 bfv16-40)"
     )
     parser.add_argument(
         "--schemes",

@@ -198,12 +198,7 @@ class _Search:
 
     def row(self, measurement: str, ask: Callable[[], bytes], **facts: Any) -> Row:
         """A row of whole calls of `Index.query`, bytes to bytes."""
-        return {
-            "measurement": measurement,
-            **self.facts,
-            **facts,
-            **timed(self.keys.context, ask, self.runs),
-        }
+        return {"measurement": measurement, **self.facts, **facts, **timed(self.keys.context, ask, self.runs)}
 
 
 def _search_rows(options: argparse.Namespace) -> Iterator[Row]:

@@ -34,9 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--samples", type=_options.positive, default=1, help="images in a ciphertext (default: 1)"
     )
     parser.add_argument(
-        "--times",
-        metavar="NAME",
-        help="of the table of times by which bootstraps are placed",
+        "--times", metavar="NAME", help="of the table of times by which bootstraps are placed"
     )
     _options.add_seconds(parser, 2.0, "to measure for, at least")
     _options.add_small(parser, "a small network on a small ring")

@@ -43,10 +43,7 @@ class Bert(Workload):
         config = self._TOY if size == "toy" else NetworkConfig()
         seed = int(random.integers(2**31))
         make["write_random"](
-            root / "submission" / "model",
-            config,
-            seed=seed,
-            pairs=self._PAIRS.get(size, 16),
+            root / "submission" / "model", config, seed=seed, pairs=self._PAIRS.get(size, 16)
         )
         folder = root / "datasets" / self._instance(size) / "intermediate"
         folder.mkdir(parents=True)

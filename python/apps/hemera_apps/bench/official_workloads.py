@@ -189,11 +189,7 @@ class Search(Workload):
     name = "fetch-by-similarity"
     folder = "fetch-by-similarity/submission"
     sizes: ClassVar = {"toy": 1000, "small": 50_000, "medium": 1_000_000, "large": 20_000_000}
-    reference_seconds: ClassVar = {
-        "small fetch": 71.0,
-        "small count": 48.3,
-        "medium fetch": 1193.0,
-    }
+    reference_seconds: ClassVar = {"small fetch": 71.0, "small count": 48.3, "medium fetch": 1193.0}
     methods = ("fetch", "count")
     _DIMS: ClassVar = {"toy": 128, "small": 128, "medium": 256, "large": 512}
 

@@ -2,10 +2,5 @@
 
 from hemera_apps.commands import bench, demo, score_trees, train_logistic
 
-COMMANDS = {
-    "demo": demo,
-    "train-logistic": train_logistic,
-    "score-trees": score_trees,
-    "bench": bench,
-}
+COMMANDS = {"demo": demo, "train-logistic": train_logistic, "score-trees": score_trees, "bench": bench}
 """The commands by name, the same as in pyproject.toml."""

@@ -33,10 +33,7 @@ class Client:
         ciphertexts."""
         return bytes(
             self._context.generate_keys(
-                self._secret_key,
-                public_key=False,
-                relinearization=products,
-                rotations=self._layout.rotations,
+                self._secret_key, public_key=False, relinearization=products, rotations=self._layout.rotations
             )
         )
 

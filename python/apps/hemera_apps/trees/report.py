@@ -16,9 +16,7 @@ from hemera_apps.trees.sides import NAMES
 def show(console: Console, runs: Sequence[Run]) -> None:
     """Print one column a run."""
     table = RunTable(
-        "Scores of samples that the server can not see",
-        runs,
-        lambda run: f"{run.workload}, {run.parameters}",
+        "Scores of samples that the server can not see", runs, lambda run: f"{run.workload}, {run.parameters}"
     )
     table.row("samples", lambda run: str(run.samples))
     table.row("trees x depth, scores", _model_text)

@@ -31,12 +31,7 @@ MOST_BYTES = 1 << 28
 """The most bytes of a file."""
 
 
-def compile_onnx(
-    what: Any,
-    *inputs: Any,
-    replace: Replacements | None = None,
-    **options: Any,
-) -> Compiled:
+def compile_onnx(what: Any, *inputs: Any, replace: Replacements | None = None, **options: Any) -> Compiled:
     """Compile a network of an ONNX file into an encrypted program.
 
         model = hm.compile("network.onnx", calibrate=images)

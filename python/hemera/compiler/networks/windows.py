@@ -115,11 +115,7 @@ def _spread(x: Any, axis: int, step: int) -> Any:
 
 
 def _padded(
-    attributes: Attributes,
-    x: Any,
-    kernel: Sequence[int],
-    value: float = 0.0,
-    beyond: float | None = None,
+    attributes: Attributes, x: Any, kernel: Sequence[int], value: float = 0.0, beyond: float | None = None
 ) -> tuple[Any, list[int], list[int]]:
     """The array with the padding of `pads`, or `auto_pad`, around the last axes; strides and dilations. With
     `ceil_mode` there is after it what a last window lacks that begins before the padding at the end, filled

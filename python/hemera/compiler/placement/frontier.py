@@ -9,16 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hemera.compiler.placement.problem import (
-    BEAM,
-    SAME,
-    Floats,
-    Found,
-    Levels,
-    Node,
-    Problem,
-    time_of,
-)
+from hemera.compiler.placement.problem import BEAM, SAME, Floats, Found, Levels, Node, Problem, time_of
 
 Indices = NDArray[np.intp]
 NARROW = 256

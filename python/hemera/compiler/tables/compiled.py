@@ -294,10 +294,7 @@ def compile_table(what: Study, *inputs: Any, calibrate: Any = None, **options: A
     bits = float(options.pop("precision_bits", None) or _PRECISION_BITS)
     asked, exact = bits, options.get("scheme", "ckks") != "ckks"
     program = _TableProgram(
-        what,
-        spec,
-        _samples(spec, frames),
-        Recorder(precision_bits=math.inf if exact else bits),
+        what, spec, _samples(spec, frames), Recorder(precision_bits=math.inf if exact else bits)
     )
     samples = _samples(program.spec, frames)
     options.setdefault("name", str(getattr(what, "__name__", "table")))

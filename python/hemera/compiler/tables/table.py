@@ -140,12 +140,7 @@ class Table(Together):
             self._require([name])
             own = self._columns[name]
         return replace(
-            own,
-            name=name,
-            weight=self._weight,
-            is_array=False,
-            is_of_table=True,
-            is_of_pandas=self._pandas,
+            own, name=name, weight=self._weight, is_array=False, is_of_table=True, is_of_pandas=self._pandas
         )
 
     def assign(self, **columns: Any) -> Table:

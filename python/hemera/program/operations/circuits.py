@@ -21,15 +21,7 @@ from hemera.objects.ciphertext import Ciphertext
 from hemera.parameters import Parameters
 from hemera.program.operations.base import LATER, OfMatrix, Operation, Running, SlotBySlot, in_parts, narrowed
 from hemera.program.operations.places import Bounded, Bounds, Place
-from hemera.program.values import (
-    MAX_SLOTS,
-    Array,
-    Form,
-    SchemeName,
-    constant,
-    integer,
-    real,
-)
+from hemera.program.values import MAX_SLOTS, Array, Form, SchemeName, constant, integer, real
 
 
 @dataclass(frozen=True, eq=False)

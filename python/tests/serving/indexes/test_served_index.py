@@ -25,7 +25,7 @@ from hemera.serving.served import ServedIndex
 from hemera.serving.session_cache import IndexSession
 from hemera.serving.settings import Settings
 
-from ...refusals import raises
+from ...refusals import raises, refuse_each
 from ..conftest import Running, serving
 from ..server_requests import code
 from .index_cases import DIMS, KEYS, PREPARE, QUERY, ROWS, VECTORS, best, client_of, found, local, queries
@@ -153,8 +153,7 @@ def test_requests_run_together_where_they_may(files: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:  # an index whose passes are of one client
         patch.setattr(type(index.settings.program), "queries_at_once", None)
         assert [one.fit(other) for one in asked for other in asked] == [True, False, False, True]
-    for files_of in ({}, {"query": b"", "preparation": b""}):
-        raises(errors.FormatError, "one file", sessions[0].load, files_of)
+    refuse_each(sessions[0].load, ({}, {"query": b"", "preparation": b""}), errors.FormatError, "one file")
 
 
 def test_an_own_key_is_the_one_of_its_object_alone(server: Running, home: Home, tmp_path: Path) -> None:

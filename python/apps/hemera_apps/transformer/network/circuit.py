@@ -35,12 +35,7 @@ _STAND_IN = Ranges(score=4, mixed=2, hidden=5, centred=8, sums=(64, 256), varian
 """Ranges where only levels are asked for: polynomials of the same degrees have the same levels."""
 _POOLED = 5.0
 _WIDE = Ranges(
-    score=70,
-    mixed=2,
-    hidden=64,
-    centred=60,
-    sums=(1, 2.0**22),
-    variances=((0.15, 10), (0.75, 2500)),
+    score=70, mixed=2, hidden=64, centred=60, sums=(1, 2.0**22), variances=((0.15, 10), (0.75, 2500))
 )
 """The constants of the reference implementation of the official workload, but for `mixed` and `centred`. Its
 sums are those of roots of exponentials, from 1 to 2^11."""
