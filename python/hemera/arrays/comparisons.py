@@ -364,7 +364,7 @@ def of_type(x: A, dtype: np.dtype[Any]) -> A:
     if kind not in DTYPES:
         raise TypeError(f"encrypted arrays hold truth values and real numbers, and can not be of {dtype}")
     if kind == "b":
-        return x if kind_of(x) == "b" else differs(x, 0)
+        return of_kind(x, "b") if kind_of(x) == "b" else differs(x, 0)
     low, high = x.range
     is_whole = kind_of(x) != "f" or (x.step is not None and float(x.step).is_integer())
     if kind == "i" and not is_whole:

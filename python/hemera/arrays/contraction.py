@@ -289,6 +289,8 @@ def einsum(subscripts: Any, *operands: Any) -> Any:
         return einsum(*_as_text([subscripts, *operands]))
     given = _numbers(*operands)
     labels, out = _labels(subscripts, [x.shape for x in given])
+    if len(operands) == 1 and set(labels[0]) == set(out):
+        return rearranged(operands[0], lambda y: np.einsum(subscripts, y), is_view=True)
     return _with_kind(_contracted(list(zip(given, labels, strict=True)), out), *operands)
 
 

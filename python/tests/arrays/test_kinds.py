@@ -254,7 +254,9 @@ def _masks(x: Any) -> Any:
     y |= x == -2
     z &= x < 2
     y ^= x == 1
-    return z.sum() + y
+    w = y.astype(bool)
+    w |= x == 0.5
+    return z.sum() + y + w * 2
 
 
 @pytest.mark.parametrize("program", [_alias, _of_all, _accumulated, _copied, _unchanged, _numbers, _masks])

@@ -297,6 +297,7 @@ IN_PLACE: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
     "no differences": (lambda x, _: [y := x * 2, np.diff(y, 0), operator.iadd(y, 2)], r"write y = y \+ x"),
     "what is moved": (lambda x, _: [y := x * 2, np.flip(y), operator.itruediv(y, 2)], r"write y = y / x"),
     "an element as a view": (lambda x, _: (x * 1)[..., 0, 0].__ipow__(2), r"write y = y \*\* x"),
+    "a view by einsum": (lambda x, _: [y := x * 2, operator.iadd(np.einsum("ij->ji", y), 1)], r"write y = y"),
     "another kind": (lambda _, n: ((n > 1) & (n < 2)).__iadd__(1), "int64 of bool, which NumPy refuses"),
     "another shape": (lambda x, _: (x[0] * 2).__iadd__(x), r"\+= of shape \(3,\)"),
     "a plain array": (lambda x, _: np.zeros((2, 3)).__iadd__(x), r"no out with .* write x = x \+ y"),
