@@ -186,6 +186,24 @@ def test_studies_encrypted(scheme: str) -> None:
     assert plan.check(other, encrypted=0).bits > 12
 
 
+def test_variances_of_keys() -> None:
+    """Their divisor is n - 1 as that of columns, but not in NumPy's functions."""
+
+    def study(t: Any) -> dict[str, Any]:
+        z = (t.a - t.a.mean()) / t.a.std()
+        numbers = [
+            (2 * t.a).var(),
+            (t.a > 1).std(),
+            t.a.std(ddof=0),
+            np.var(t.a),
+            np.where(t.f, t.a, 1).std(),
+        ]
+        return {"z": (z * t.n).sum(), **{str(at): (t.n * each).sum() for at, each in enumerate(numbers)}}
+
+    spec = hm.TableSpec.of(FRAMES[False], ranges=RANGES, keys=["a", "f"])
+    assert_like(evaluated(study, spec, FRAMES[False]), study(FRAMES[False]))
+
+
 def test_lengths() -> None:
     table = hm.Table.encrypt(FRAMES[False], ranges=RANGES, keys=["k"], steps={"m": 0.5})
     some = FRAMES[False][FRAMES[False].k == "u"]

@@ -141,11 +141,9 @@ def _possible(spec: ArraySpec) -> float:
     """The value of the range that is nearest to 0, which a missing value is."""
     assert spec.range is not None
     nearest = min(max(0.0, spec.range[0]), spec.range[1])
-    return (
-        nearest
-        if spec.step is None
-        else math.copysign(math.ceil(abs(nearest) / spec.step), nearest) * spec.step
-    )
+    if spec.step is not None:
+        nearest = math.copysign(math.ceil(abs(nearest) / spec.step), nearest) * spec.step
+    return nearest
 
 
 class CompiledTable(Compiled):
@@ -218,25 +216,21 @@ class CompiledTable(Compiled):
         if samples is None:
             raise ParameterError("check needs a table")
         local = Local(self._package, threads=threads, watch=self._watch) if encrypted else None
-
-        def by(run: Callable[..., Any]) -> Callable[..., list[Values]]:
-            return lambda *arrays: _listed(self._readings, self._by_name(run(*arrays)))
-
         tables = list(zip(*samples, strict=True))
         wanted = (_listed(*self._in_the_clear(arrays)) for arrays in tables)
-        clear = (by(self.evaluate_clear)(*arrays) for arrays in tables)
-        return compared(wanted, clear, local and by(local), samples, encrypted, {})
+        clear = (self._finished(self.evaluate_clear)(*arrays) for arrays in tables)
+        return compared(wanted, clear, local and self._finished(local), samples, encrypted, {})
+
+    def _finished(self, run: Callable[..., Any]) -> Callable[..., list[Values]]:
+        """A run on arrays that gives finished statistics."""
+        return lambda *arrays: _listed(self._readings, self._by_name(run(*arrays)))
 
     def _bits_of(self, samples: Sequence[Values]) -> float:
         """The expected bits of finished statistics, which may have fewer than the sums that are encrypted:
         these cancel, and roots near 0 have half of the bits."""
         noisy = self._noisy()
-
-        def finished(run: Callable[..., Any]) -> Callable[..., list[Values]]:
-            return lambda *arrays: _listed(self._readings, self._by_name(run(*arrays)))
-
-        named = finished(lambda *arrays: dict(zip(self.outputs, noisy(*arrays), strict=True)))
-        return expected_bits(finished(self._recorded_values), named, samples)
+        named = self._finished(lambda *arrays: dict(zip(self.outputs, noisy(*arrays), strict=True)))
+        return expected_bits(self._finished(self._recorded_values), named, samples)
 
     @property
     def _drawn(self) -> list[Values]:

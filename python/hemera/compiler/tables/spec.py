@@ -55,8 +55,7 @@ class ColumnSpec:
         low, high = self.range
         if not self.may_miss:
             return [(self.name, (low, high), self.step)]
-        step = self.step if self.step is None or _is_multiple(low, self.step) else None
-        own = (self.name, (min(low, 0.0), max(high, 0.0)), step)
+        own = (self.name, (min(low, 0.0), max(high, 0.0)), self.step)
         return [own, (self.name + _PRESENT, (0.0, 1.0), 1)]
 
     def arrays(self, column: ReadColumn) -> list[Floats]:
@@ -230,10 +229,6 @@ def _fixed(values: NDArray[Any]) -> NDArray[Any]:
     found: NDArray[Any] = values.copy()
     found.flags.writeable = False
     return found
-
-
-def _is_multiple(number: float, step: float) -> bool:
-    return abs(number / step - round(number / step)) < 1e-9
 
 
 def _spec_of(

@@ -19,6 +19,19 @@ from hemera.errors import MismatchError, ParameterError
 from hemera.inputs.arguments import require_different
 
 
+class KeyValues(np.ndarray[Any, Any]):
+    """A key's plain values: an array of NumPy, but with the variances of columns, whose divisor is n - 1."""
+
+    def __array_wrap__(self, found: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        return found[()] if return_scalar else found.view(KeyValues)
+
+    def var(self, *arguments: Any, ddof: float = 1, **options: Any) -> Any:
+        return np.asarray(self).var(*arguments, ddof=ddof, **options)
+
+    def std(self, *arguments: Any, ddof: float = 1, **options: Any) -> Any:
+        return np.asarray(self).std(*arguments, ddof=ddof, **options)
+
+
 class Table(Together):
     """A table whose columns are encrypted, but for its public keys: `t.age`, `t["age"]`, `t[t.age > 60]`,
     `t.groupby("ward")`."""
@@ -135,7 +148,7 @@ class Table(Together):
                 (codes,) = coded.arrays(ReadColumn(plain, np.zeros(len(plain), np.bool_)))
                 own = replace(own, elements=codes, categories=coded.categories, order=coded.order)
             elif self._weight is None:
-                return plain
+                return plain.view(KeyValues)
         else:
             self._require([name])
             own = self._columns[name]
