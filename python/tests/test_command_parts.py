@@ -9,7 +9,9 @@ import warnings
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.linear_model import LinearRegression
 
 import hemera as hm
 from hemera import _machine, _options
@@ -17,7 +19,7 @@ from hemera.circuits.needs import size_text
 from hemera.cli import COMMANDS, main, make_parser
 from hemera.commands import client, convert
 from hemera.commands.tables import read_table, write_table
-from hemera.errors import FormatError
+from hemera.errors import FormatError, MismatchError
 from hemera.package.package import Package
 from hemera.program.keys import KeyList
 
@@ -86,6 +88,25 @@ def test_tables_of_a_user(text, rows, tmp_path):
         found = read_table(tmp_path / "x.csv")
     np.testing.assert_array_equal(found, rows)
     assert (found.dtype == np.int64) == (np.array(rows).dtype == np.int64)
+
+
+@pytest.mark.parametrize(
+    "heading", ["age,b b,c", '\ufeff"age", "b b","c"', "# age,b b,c", "c,age,b b", "0,0,0"]
+)
+def test_headings_are_columns_as_of_frames(heading, tmp_path):
+    (tmp_path / "x.csv").write_text(f"{heading}\n1,2,3\n4,5,7\n", encoding="utf-8")
+    rows, names = read_table(tmp_path / "x.csv"), ["age", "b b", "c"]
+    model = LinearRegression().fit(pd.DataFrame(np.eye(3), columns=names), [1, 20, 300])
+    plan = hm.compile(model, calibrate=np.arange(9.0).reshape(3, 3), security=None)
+    if heading[0] != "c":
+        wanted = model.predict(pd.DataFrame(np.array(rows), columns=names))
+        np.testing.assert_allclose(plan.evaluate_clear(rows), wanted, rtol=1e-6)
+        return
+    with pytest.raises(ValueError, match="same order"):
+        model.predict(pd.DataFrame(rows, columns=rows.columns))
+    for called in (plan.evaluate_clear, lambda x: hm.compile(model, calibrate=x)):
+        with pytest.raises(MismatchError, match="column 0 is 'c', and the model's is 'age'"):
+            called(rows)
 
 
 def test_arrays_of_a_user(tmp_path):

@@ -16,8 +16,18 @@ from hemera.inputs.fields import SAYS_MORE
 from hemera.inputs.source import read_bytes
 
 
+class Headed(np.ndarray[Any, Any]):
+    """Numbers with the names of their columns, which models compare with their own, as those of frames."""
+
+    columns: tuple[str, ...] = ()
+
+    def __array_finalize__(self, of: Any) -> None:
+        self.columns = getattr(of, "columns", ())
+
+
 def read_table(path: Path) -> np.ndarray[Any, Any]:
-    """The numbers of a .npy file, or of a file with commas. Its first line is a heading if it has no number.
+    """The numbers of a .npy file, or of a file with commas. Its first line is a heading if it has no number:
+    then they are `Headed`.
 
     Raises:
         FileError: if the file can not be read.
@@ -30,7 +40,7 @@ def read_table(path: Path) -> np.ndarray[Any, Any]:
             if table.dtype.kind not in "biufc":
                 raise ValueError(f"its values are of type {table.dtype}")
             return table
-        lines = data.decode().splitlines()
+        lines = data.decode("utf-8-sig").splitlines()
         heading = bool(lines) and not any(map(_is_number, lines[0].split(",")))
         if len(lines) <= heading:
             raise ValueError("it has no rows")
@@ -42,7 +52,11 @@ def read_table(path: Path) -> np.ndarray[Any, Any]:
     # Integers stay integers: BFV and BGV take nothing else.
     with np.errstate(invalid="ignore"):  # of values that no integer has
         integers = table.astype(np.int64)
-    return integers if (integers == table).all() else table
+    found = integers if (integers == table).all() else table
+    if heading:
+        found = found.view(Headed)
+        found.columns = tuple(each.strip(' #"') for each in next(csv.reader(lines)))
+    return found
 
 
 def _is_number(text: str) -> bool:
