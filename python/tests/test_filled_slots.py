@@ -120,21 +120,18 @@ def test_filled_slots_survive_bytes(party):
         shifted = party.ev.load(bytes(party.ev.bind(x) + 1))
         assert shifted.filled == VALUES
         party.check(shifted, a + 1)
-        party.check(party.ev.load(bytes((shifted - 2).sum() + shifted)).sum(), np.full(VALUES, _twice(a)))
+        twice = (a + 1).sum() + VALUES * (a - 1).sum()
+        party.check(party.ev.load(bytes((shifted - 2).sum() + shifted)).sum(), np.full(VALUES, twice))
     plain = party.ctx.load(bytes(party.ev.encode(a)))
     assert plain.filled == VALUES
     party.check((shifted - plain).sum(), np.full(VALUES, VALUES))
-
-
-def _twice(a):
-    return (a + 1).sum() + VALUES * (a - 1).sum()
 
 
 def test_files_need_version_3_only_for_padding(party):
     def version(x):
         return int(hm.inspect(bytes(x)).version)
 
-    full = party.ev.encrypt(party.values(hm_slots(party)))
+    full = party.ev.encrypt(party.values(party.ctx.params.max_slots))
     assert [version(full), version(full + 1), version(full * full)] == [1, 1, 1]
     part = party.ev.encrypt(party.values(VALUES))
     if party.exact:  # the number of values says it
@@ -143,10 +140,6 @@ def test_files_need_version_3_only_for_padding(party):
         assert (version(part), hm.inspect(bytes(part)).fields["filled"]) == (3, str(VALUES))
     assert version(part.sum()) == 3
     assert hm.inspect(bytes(part.sum())).fields["padding"] == "one value in all slots"
-
-
-def hm_slots(party):
-    return party.ctx.params.max_slots
 
 
 @pytest.mark.fact_of_the_cpu("a second context of the same device")

@@ -99,7 +99,7 @@ def _of_curves(choice: Any, jumps: Any, x: A) -> A | None:
     tolerance = 2.0 ** -recorder_of(x).tolerance_bits(max(1.0, size))
     polynomial = one_polynomial(smooth, recorder_of(x).interval(number_of(x)), tolerance, ["where"])
     points = beside(jumps)  # between jumps that are too near each other to be seen, too
-    if polynomial is None or _far(polynomial.evaluate_clear(points), smooth(points)) > 4 * tolerance:
+    if polynomial is None or np.abs(polynomial.evaluate_clear(points) - smooth(points)).max() > 4 * tolerance:
         return None
     found = x.apply(polynomial, formula=smooth)
     for at, change in kinks:
@@ -177,10 +177,6 @@ def _by_pieces(mask: A, x: Any, y: Any, found: A) -> A | None:
     side = larger(v, at) if above <= below else smaller(v, at)
     part = (side - at) * rise if is_line else approximated(side, apart, of_arrays=True)
     return second + part if (above <= below) == is_above else first - part
-
-
-def _far(a: Any, b: Any) -> float:
-    return float(np.abs(a - b).max())
 
 
 def _largest(function: Any, low: float, high: float) -> float:

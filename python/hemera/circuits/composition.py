@@ -53,12 +53,9 @@ class Expression(Operators):
 
     # --- Values of the function that is built. ---
 
-    def _is_value(self) -> bool:
-        return not self.products and self.constant == 0 and list(self.terms.values()) == [1.0]
-
     def _settled(self) -> Expression:
         """The same as one value of the function."""
-        if self._is_value():
+        if not self.products and self.constant == 0 and list(self.terms.values()) == [1.0]:
             return self
         # Whole factors take no level where all terms have one scale.
         is_whole = all(f == round(f) and abs(f) <= _LARGEST_WHOLE for f in self.terms.values())

@@ -307,10 +307,6 @@ def _slopes_of_divide(recipe: Mapping[str, float]) -> tuple[float, ...]:
     return 1 / nearest, largest / nearest**2
 
 
-def _slopes_of_sqrt(recipe: Mapping[str, float]) -> tuple[float, ...]:
-    return (0.5 / math.sqrt(recipe["low"]) if recipe["low"] > 0 else math.inf,)
-
-
 _SLOPES: dict[str, tuple[float, ...]] = {
     "sigmoid": (0.25,),
     "tanh": (1.0,),
@@ -328,7 +324,7 @@ _SLOPES_OF_RECIPES: dict[str, Callable[[Mapping[str, float]], tuple[float, ...]]
     "exp": lambda recipe: (math.exp(recipe["high"]),),
     "log": lambda recipe: (1 / recipe["low"],),
     "inverse": lambda recipe: (1 / min(math.fabs(recipe["low"]), math.fabs(recipe["high"])) ** 2,),
-    "sqrt": _slopes_of_sqrt,
+    "sqrt": lambda recipe: (0.5 / math.sqrt(recipe["low"]) if recipe["low"] > 0 else math.inf,),
     "leaky_relu": lambda recipe: (max(1.0, math.fabs(recipe["slope"])),),
     "divide": _slopes_of_divide,
 }

@@ -236,9 +236,6 @@ class Integers(Encrypted):
         a, b, dtype = together("*", self, other)
         return a._of(operations.multiply(engine_of(self), held_by(a), held_by(b), digits_of(dtype)), dtype)
 
-    def _negated(self) -> Integers:
-        return self._of(operations.negate(engine_of(self), self._held, self._digits))
-
     def _absolute(self) -> Integers:
         if self._dtype.kind == "u":
             return +self
@@ -356,7 +353,7 @@ class Integers(Encrypted):
         np.add: _plus,
         np.subtract: _minus,
         np.multiply: _times,
-        np.negative: _negated,
+        np.negative: lambda self: self._of(operations.negate(engine_of(self), self._held, self._digits)),
         np.positive: lambda self: self._of(self._held),
         np.absolute: _absolute,
         np.floor_divide: lambda self, other: self._divided("//", other, with_remainder=False)[0],

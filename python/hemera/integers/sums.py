@@ -29,10 +29,6 @@ class _Axis:
     room: int
     """How often the stride fits in until the next axis begins."""
 
-    def coordinates(self, places: arrangement.Places) -> arrangement.Places:
-        """The index of the axis at these places, rounded down to where it begins."""
-        return places // self.stride % self.room
-
 
 class _Grid:
     """Places for the values of an array, with powers of two as strides: then what is summed up stands in one
@@ -69,7 +65,8 @@ class _Grid:
     def vectors_of_sums(self) -> arrangement.Places:
         """The vectors that are added up to each vector with a sum, of shape (sums, terms)."""
         begin = np.arange(self.vectors) * self._layout.values
-        target = sum((x.coordinates(begin) * x.stride for x in self.axes if not x.is_summed), 0 * begin)
+        kept = [x for x in self.axes if not x.is_summed]
+        target = sum((begin // x.stride % x.room * x.stride for x in kept), 0 * begin)
         order = np.argsort(target, kind="stable")
         return order.reshape(len(np.unique(target)), -1)
 

@@ -83,7 +83,7 @@ class Keys(Pieces):
             for piece, key in dealt.items():
                 part = _core.FederationPiece(piece, key).dealt(self._description, name)
                 if name == self._party.name:
-                    self._party.keep_dealt(piece, part)
+                    self._party.keep("dealt", piece, part)
                 else:
                     self._hand_over(name, "dealt", piece, part)
 

@@ -63,14 +63,8 @@ class Party:
     def piece(self, number: int) -> bytes | None:
         return self._key(f"piece-{number}")
 
-    def keep_piece(self, number: int, key: bytes) -> None:
-        self.keep("piece", number, key)
-
     def dealt(self, number: int) -> bytes | None:
         return self._key(f"dealt-{number}")
-
-    def keep_dealt(self, number: int, key: bytes) -> None:
-        self.keep("dealt", number, key)
 
     def keep(self, kind: str, number: int, key: bytes) -> None:
         """Keep a key for ever: kind is piece or dealt. MismatchError where there is another one."""

@@ -86,7 +86,7 @@ class Pieces:
             if holders[0] != number:
                 continue
             if party.piece(piece) is None:
-                party.keep_piece(piece, _core.FederationPiece.fresh(piece).key_for_holder())
+                party.keep("piece", piece, _core.FederationPiece.fresh(piece).key_for_holder())
             key = party.piece(piece)
             assert key is not None
             dealt[piece] = key

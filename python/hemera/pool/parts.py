@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
@@ -311,13 +311,10 @@ def parts_in(x: PoolCiphertext | PoolPlaintext) -> tuple[Part, ...]:
     return x._parts
 
 
-def _common_type(types: Iterable[np.dtype[Any]]) -> np.dtype[Any]:
-    return np.result_type(*types)
-
-
+_COMMON: dict[str, Callable[[Any], Any]] = {"dtype": lambda types: np.result_type(*types)}
 for _name in ("slots", "filled", "dtype", "scale", "encoding", "level"):
     for _kind, _base in ((PoolPlaintext, Plaintext), (PoolCiphertext, Ciphertext)):
-        setattr(_kind, _name, _of_all(_name, _base, _common_type if _name == "dtype" else next))
+        setattr(_kind, _name, _of_all(_name, _base, _COMMON.get(_name, next)))
 _OF_ALL: dict[str, Callable[[Any], Any]] = {
     "size": next,
     "largest": max,

@@ -34,13 +34,10 @@ def joined(call: Call, spans: Sequence[Span], results: Sequence[Any], evaluator:
     if isinstance(first, Plaintext):
         return PoolPlaintext(parts, evaluator.context, call.team)
     axis = len(first.shape) - len(call.shape)
-    if axis > 0 and call.shape and isinstance(first, Ciphertext) and first.shape[axis] == len_of(spans[0]):
+    count = spans[0].end - spans[0].begin
+    if axis > 0 and call.shape and isinstance(first, Ciphertext) and first.shape[axis] == count:
         return _with_first_axis(parts, evaluator)
     return PoolCiphertext(parts, evaluator)
-
-
-def len_of(span: Span) -> int:
-    return span.end - span.begin
 
 
 def _with_first_axis(parts: Sequence[Part], evaluator: Evaluator) -> Ciphertext:

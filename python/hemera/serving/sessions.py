@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import math
 from abc import abstractmethod
@@ -21,7 +22,6 @@ from hemera.objects.ciphertext import Ciphertext
 from hemera.objects.context import Context
 from hemera.objects.devices import DeviceOptions
 from hemera.objects.evaluator import Evaluator
-from hemera.objects.graph import Graph
 from hemera.objects.keys import Keys
 from hemera.package.graphs import Graphs, form_of
 from hemera.package.package import Package
@@ -156,8 +156,9 @@ class ModelSession(Session):
     def run(self, requests: Sequence[Sequence[Ciphertext]]) -> list[list[Ciphertext]]:
         """The outputs of each of several requests, which run as one batch."""
         joined = [x[0] if len(x) == 1 else concatenate(x) for x in zip(*requests, strict=True)]
+        capture = functools.partial(self._prepared.capture, self._evaluator)
         try:
-            outputs = self._graphs.run(joined, self._capture) or self._prepared.run(self._evaluator, joined)
+            outputs = self._graphs.run(joined, capture) or self._prepared.run(self._evaluator, joined)
         except OutOfMemoryError:
             if not self._graphs:
                 raise
@@ -172,9 +173,6 @@ class ModelSession(Session):
         # An error of the device is this batch's, and not the next one's.
         self._prepared.context.synchronize()
         return found
-
-    def _capture(self, inputs: Sequence[Ciphertext]) -> Graph:
-        return self._prepared.capture(self._evaluator, inputs)
 
     def join(self, parts: Sequence[Sequence[Ciphertext]]) -> list[Ciphertext]:
         """The outputs of a request by those of its parts."""

@@ -21,6 +21,7 @@ def shallow() -> hm.Parameters:
     return hm.ckks.Parameters.for_circuit(8, scale_bits=40, slots=1024, range_bits=10, security=None)
 
 
+@functools.cache
 def deep() -> hm.Parameters:
     """Insecure ones with bootstraps."""
     return hm.ckks.Parameters.for_bootstrapping("test-40")

@@ -15,14 +15,10 @@ from hemera.compiler.compiled import Compiled
 from hemera.compiler.samples import in_parts
 from hemera.program import operations as op
 
+from .compile_cases import deep
+
 RNG = np.random.default_rng(8)
 Program = Callable[..., Any]
-
-
-@functools.cache
-def deep() -> hm.Parameters:
-    """Insecure ones with bootstraps."""
-    return hm.ckks.Parameters.for_bootstrapping("test-40")
 
 
 MOST = deep().max_slots

@@ -140,15 +140,11 @@ class Setting:
         native, params = self.members.context._native, self.members.params._native
         assert self.members.access.pieces == PIECES
         needs = self.members.needs([1 << k for k in range(9)])
-        needs.append(_core_need(params, native.conjugation_element()))
+        needs.append(_core.key_need(params, 1, native.conjugation_element(), params.highest_user_level))
         made = self.members.run(nonce("attempt"), needs)
         self.keys = hm.Keys(made[0].keys(), self.members.context)
         self.secret = self.members.secret_key()
         (self.a, self.x), (self.b, self.y) = (encrypted(self.members, self.keys, seed) for seed in (1, 2))
-
-
-def _core_need(params: Any, element: int) -> Any:
-    return _core.key_need(params, 1, element, params.highest_user_level)
 
 
 @pytest.fixture(scope="module", params=["bfv", "bgv"])

@@ -190,13 +190,9 @@ def test_owners_are_apart() -> None:
     x = vectors[3]
     with pytest.raises(hm.errors.NoiseError, match="keys of another client"):
         first.decrypt(one.query(first.query(x), second.keys))
-    thief = Client(first.settings, bytes_of_key(second))
+    thief = Client(first.settings, second.secret_key.to_bytes())
     raises(hm.errors.NoiseError, "not the secret key", thief.decrypt, one.query(x))
     raises(hm.errors.ParameterError, "only the key of its owner", Client, first.settings)
-
-
-def bytes_of_key(client: Client) -> bytes:
-    return client.secret_key.to_bytes()
 
 
 def test_the_server_sees_other_numbers_for_the_same_rows() -> None:

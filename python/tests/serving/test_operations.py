@@ -377,12 +377,9 @@ def test_the_told_number_of_keys_is_that_of_those_made(name: str) -> None:
         needs = listed.needs(ctx)
         made = _core.generate_needed_keys(sk._native, needs)
         assert listed.count == len({repr(need) for need in needs}) == len(needs)
-        assert hm.Keys(made, ctx).memory_bytes == sum(16 * key_limbs(need) * params.degree for need in needs)
+        limbs = sum(need.digits * (len(need.primes) + len(need.special_primes)) for need in needs)
+        assert hm.Keys(made, ctx).memory_bytes == 16 * limbs * params.degree
         assert KeyList.from_data(listed.to_data(), params) == listed
-
-
-def key_limbs(need: Any) -> int:
-    return int(need.digits * (len(need.primes) + len(need.special_primes)))
 
 
 def test_one_key_serves_all_levels_of_a_rotation() -> None:

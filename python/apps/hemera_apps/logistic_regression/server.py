@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
 from time import perf_counter
 
 import hemera
 from hemera.errors import LevelError, MismatchError, ParameterError
 from hemera_apps.logistic_regression import circuit
-from hemera_apps.logistic_regression.circuit import Iteration
 from hemera_apps.logistic_regression.plan import TrainingPlan
 
 Step = Callable[..., "hemera.Ciphertext | tuple[hemera.Ciphertext, ...]"]
@@ -162,26 +160,14 @@ class Server:
             self._scaled = self._scale(number)
         scaled = self._scaled[2]
         if not plan.settings.is_accelerated:
-            (following,) = self._run(position, partial(self._descended, own), state, z, scaled)
+            (following,) = self._run(
+                position, lambda x, y, s: circuit.descended(ev, own, x, y, lambda _: s), state, z, scaled
+            )
             return following
-        step = partial(self._accelerated, own, position)
-        gradient, ahead, kept = self._run(position, step, state, z, scaled)
+        gradient, ahead, kept = self._run(
+            position, lambda x, y, s: plan.advanced(own, position, x, y, lambda _: s), state, z, scaled
+        )
         return circuit.joined(ev, gradient, ahead, kept, plan.state_factors(number))
-
-    def _descended(
-        self, own: Iteration, state: hemera.Ciphertext, z: hemera.Ciphertext, scaled: hemera.Ciphertext
-    ) -> hemera.Ciphertext:
-        return circuit.descended(self._evaluator, own, state, z, lambda _: scaled)
-
-    def _accelerated(
-        self,
-        own: Iteration,
-        position: int,
-        state: hemera.Ciphertext,
-        z: hemera.Ciphertext,
-        scaled: hemera.Ciphertext,
-    ) -> tuple[hemera.Ciphertext, ...]:
-        return self._plan.advanced(own, position, state, z, lambda _: scaled)
 
     def _run(self, name: int, step: Step, *inputs: hemera.Ciphertext) -> tuple[hemera.Ciphertext, ...]:
         """The step's results for the inputs, by a captured graph if the server captures."""

@@ -19,7 +19,8 @@ def show(console: Console, runs: Sequence[Run]) -> None:
         "Scores of samples that the server can not see", runs, lambda run: f"{run.workload}, {run.parameters}"
     )
     table.row("samples", lambda run: str(run.samples))
-    table.row("trees x depth, scores", _model_text)
+    shape = "{trees} x {depth}, {scores}"
+    table.row("trees x depth, scores", lambda run: shape.format_map(run.shape))
     table.row("accuracy, float model", lambda run: _percent(run.accuracy_float))
     table.row("accuracy, encrypted", lambda run: _percent(run.accuracy_encrypted))
     table.row("same class as the float model", lambda run: _percent(run.agreement))
@@ -76,10 +77,6 @@ def plot(path: str, runs: Sequence[Run]) -> None:
 
 def _count_text(name: str, run: Run) -> str:
     return f"{run.operations[name]} ({run.operations[name] / run.samples:.2g})"
-
-
-def _model_text(run: Run) -> str:
-    return f"{run.shape['trees']} x {run.shape['depth']}, {run.shape['scores']}"
 
 
 def _percent(part: float | None) -> str:

@@ -160,7 +160,9 @@ def arrays_by_name(rows: Any, names: Sequence[str]) -> list[Any]:
                 f"the model has the inputs {', '.join(names)}, not {', '.join(map(str, rows))}"
             )
         given = [rows[name] for name in names]
-    elif isinstance(rows, (list, tuple)) and (len(names) > 1 or _has_arrays(rows)):
+    elif isinstance(rows, (list, tuple)) and (
+        len(names) > 1 or any(getattr(each, "ndim", 0) for each in rows)
+    ):
         given = list(rows)
     elif len(names) == 1:
         given = [rows]
@@ -177,11 +179,6 @@ def arrays_by_name(rows: Any, names: Sequence[str]) -> list[Any]:
     for name, each in zip(names, given, strict=True):
         refuse_matrix(each, name)
     return given
-
-
-def _has_arrays(given: Sequence[Any]) -> bool:
-    """Whether it is a sequence of arrays, not of numbers or of lists of them."""
-    return any(getattr(each, "ndim", 0) for each in given)
 
 
 def chunked(rows: NDArray[Any], each: int) -> NDArray[Any]:
