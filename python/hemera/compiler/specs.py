@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import operator
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +14,7 @@ from hemera.arrays.facts import multiples_within, widened
 from hemera.arrays.recorded import Kind
 from hemera.arrays.tiling import Tiling
 from hemera.errors import MismatchError, ParameterError
+from hemera.inputs.arguments import parameters_of
 from hemera.inputs.encoding import as_number
 
 _FAR = 2.0**8
@@ -28,7 +28,8 @@ class ArraySpec:
     Args:
         shape: of the array; () for a single number, and n for (n,), as NumPy has it.
         range: the least and the largest element; None: what the samples of `calibrate=` show.
-        name: for people, and for clients that give inputs by name; "": that of the function's parameter.
+        name: for people, and for clients that give inputs by name; "": that of the function's parameter. That
+            of another parameter is refused: inputs are in the order of parameters.
         step: elements are integer multiples of it, as whole numbers are of 1; None: any numbers. Values with
             a step can be compared.
         clip: whether clients bring values outside of the range into it, with a `RangeWarning`, or refuse
@@ -135,13 +136,10 @@ def shape_of(given: Any) -> tuple[int, ...]:
 
 
 def names_of(what: Callable[..., Any], inputs: Sequence[Any]) -> list[str]:
-    """The name of each input: its own, that of the function's parameter, or else x, x1 and so on."""
+    """The name of each input: its own, that of the function's parameter, or else x, x1 and so on. Errors as
+    `parameters_of`."""
     own = [each.name if isinstance(each, ArraySpec) else "" for each in inputs]
-    try:
-        parameters = list(inspect.signature(what).parameters.values())
-    except (TypeError, ValueError):  # a function of C
-        parameters = []
-    of_function = [each.name for each in parameters if each.kind <= inspect.Parameter.POSITIONAL_OR_KEYWORD]
+    of_function = parameters_of(what, own)
     found: list[str] = []
     for at, name in enumerate(own):
         other = name or next(iter(of_function[at:]), f"x{at or ''}")

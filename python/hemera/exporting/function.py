@@ -8,7 +8,7 @@ from typing import Any
 
 from hemera import ckks
 from hemera.errors import ParameterError
-from hemera.inputs.arguments import require_different
+from hemera.inputs.arguments import parameters_of, require_different
 from hemera.package.dry_run import keys_of_a_run
 from hemera.package.encodings import Encoding, Vectors
 from hemera.package.interface import Interface
@@ -66,6 +66,7 @@ def export(
         [3.0, 5.0, 7.0, 9.0]
     """
     specs = _specs(inputs, params)
+    parameters_of(function, [spec.name for spec in specs])  # whose order is that of the inputs
     scheme: SchemeName = "ckks" if params is None else params.scheme
     program, names = record(function, scheme, [spec.form for spec in specs], [spec.width for spec in specs])
     if params is None:

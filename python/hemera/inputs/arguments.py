@@ -6,7 +6,7 @@ import functools
 import inspect
 import operator
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from types import FunctionType
 from typing import Any, ParamSpec, TypeVar
 
@@ -52,6 +52,29 @@ def require_different(names: Iterable[Any], what: str) -> None:
     twice = sorted(name for name, count in Counter(map(str, names)).items() if count > 1)
     if twice:
         raise _core.MismatchError(f"two {what} of one name: {', '.join(map(repr, twice))}; rename one")
+
+
+def parameters_of(function: Callable[..., Any], names: Sequence[str]) -> list[str]:
+    """The names of a function's parameters; none, where Python does not know them.
+
+    Args:
+        names: of its inputs, in order; "" for one without a name.
+
+    Raises:
+        ParameterError: where a name is that of another parameter, which has another input's values.
+    """
+    try:
+        known = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):  # a function of C
+        known = []
+    found = [each.name for each in known if each.kind <= inspect.Parameter.POSITIONAL_OR_KEYWORD]
+    for at, name in enumerate(names):
+        if name in found and found.index(name) != at:
+            raise _core.ParameterError(
+                f"input {at} is named {name!r}, and the function's parameters are {', '.join(found)}: give "
+                "inputs in their order, or other names"
+            )
+    return found
 
 
 def as_integer(value: object, operation: str, what: str) -> int:

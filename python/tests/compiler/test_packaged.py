@@ -140,7 +140,6 @@ NAMED = hm.ArraySpec((4,), (0, 1), name="x1")
     [
         (lambda income, debt: income - debt, (SPEC, SPEC), ["income", "debt"]),
         (lambda income, debt: income - debt, (SPEC, NAMED), ["income", "x1"]),
-        (lambda y, x1: x1 - y, (NAMED, SPEC), ["x1", "x1_"]),
         (risk, (SPEC, NAMED, SPEC), ["income", "x1", "x2"]),
         (risk, (SPEC, SPEC, NAMED), ["income", "x1_", "x1"]),
         (functools.partial(risk, 1.0), (SPEC, SPEC), ["x", "x1"]),

@@ -174,6 +174,29 @@ def test_a_multiple_of_the_step_lies_in_the_range(ends: Any, step: float, taken:
             hm.ArraySpec((2,), ends, step=step)
 
 
+def test_names_of_other_parameters_are_refused() -> None:
+    def left(income: Any, debt: Any) -> Any:
+        return income - 2 * debt
+
+    income, debt = np.array([[5, 6], [1, 2]])
+    for scheme in ("ckks", "bfv"):
+        plans = [
+            hm.compile(left, *(hm.ArraySpec(2, (0, 9), each) for each in names), scheme=scheme, security=None)
+            for names in (("", ""), ("", "debt"), ("of a month", "debt"))
+        ]
+        for plan in plans:
+            name = plan.inputs[0].name
+            assert name == ("of a month" if plan is plans[2] else "income")
+            found = plan.evaluate_clear({"debt": debt, name: income})
+            np.testing.assert_allclose(found, left(income, debt))
+        for names in (("debt", "income"), ("debt", ""), ("", "income")):
+            specs = [hm.ArraySpec(2, (0, 9), each) for each in names]
+            told = "the function's parameters are income, debt: give inputs in their order"
+            raises(ParameterError, told, hm.compile, left, *specs, scheme=scheme)
+    inputs = [hm.serving.InputSpec(each, 2) for each in ("debt", "income")]
+    raises(ParameterError, told, hm.serving.export, left, inputs=inputs, name="left")
+
+
 def test_results_are_named_by_what_a_function_returns() -> None:
     def outputs(function: Any) -> list[str]:
         return list(hm.compile(function, hm.ArraySpec((2,), (0, 1)), security=None).outputs)
