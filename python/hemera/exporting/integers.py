@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from hemera.ckks import Parameters
 from hemera.errors import LevelError, ParameterError
 from hemera.exporting.function import package
+from hemera.inputs.arguments import parameters_of
 from hemera.integers.layout import DIGIT_BITS
 from hemera.integers.operations import product_levels
 from hemera.integers.recorded import Array, record
@@ -55,13 +56,14 @@ def export_integers(
 
     Raises:
         TypeError: when the function depends on values, or has operations that integers have not.
-        ParameterError: if there are no such integers, and for no inputs.
+        ParameterError: if there are no such integers, for no inputs, and for names of other parameters.
         MismatchError: for types above the context's bits.
         LevelError: for more levels than values have.
     """
     params = Parameters.for_bootstrapping(preset)
     if bits not in WIDTHS or not inputs:
         raise ParameterError(f"integers of {bits!r} bits of {len(inputs)} arrays; bits are one of {WIDTHS}")
+    parameters_of(function, list(inputs))  # whose order is that of the inputs
     layout, whole, _ = refreshes(params, values, bits // DIGIT_BITS)
     facts = [Array.of(np.asarray(each)) for each in inputs.values()]
     given = product_levels(layout.digits) if levels is None else levels

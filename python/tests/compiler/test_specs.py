@@ -195,6 +195,8 @@ def test_names_of_other_parameters_are_refused() -> None:
             raises(ParameterError, told, hm.compile, left, *specs, scheme=scheme)
     inputs = [hm.serving.InputSpec(each, 2) for each in ("debt", "income")]
     raises(ParameterError, told, hm.serving.export, left, inputs=inputs, name="left")
+    whole = dict.fromkeys(("debt", "income"), np.zeros(2, np.uint8))
+    raises(ParameterError, told, hm.serving.export_integers, left, inputs=whole, name="left")
 
 
 def test_results_are_named_by_what_a_function_returns() -> None:
