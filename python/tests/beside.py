@@ -1,20 +1,17 @@
 """Programs, threads and servers beside a test."""
 
 import contextlib
-import http.server
 import json
 import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 SCRIPTS = Path(__file__).parents[2] / "clients" / "javascript" / "test"
 
 
-def printed(program: str, *arguments: object, seconds: float = 300, **environment: str) -> str:
+def printed(program, *arguments, seconds=300, **environment):
     """What a program of Python prints, which ends well and without a word of an error."""
     words = [sys.executable, "-W", "ignore", "-c", program, *map(str, arguments)]
     variables = os.environ | environment
@@ -23,7 +20,7 @@ def printed(program: str, *arguments: object, seconds: float = 300, **environmen
     return done.stdout.strip()
 
 
-def told_by_node(script: str, *arguments: object, meanwhile: Callable[[], object] | None = None) -> Any:
+def told_by_node(script, *arguments, meanwhile=None):
     """What a script of clients/javascript/test tells in JSON. Where something is to be done meanwhile, it is
     ready for that first."""
     words = ["node", str(SCRIPTS / script), *map(str, arguments)]
@@ -42,7 +39,7 @@ def told_by_node(script: str, *arguments: object, meanwhile: Callable[[], object
     return json.loads(told)
 
 
-def together(*works: Callable[[], object], seconds: float = 300) -> None:
+def together(*works, seconds=300):
     """Does works in a thread each, and waits for their ends."""
     threads = [threading.Thread(target=work, daemon=True) for work in works]
     for thread in threads:
@@ -53,7 +50,7 @@ def together(*works: Callable[[], object], seconds: float = 300) -> None:
 
 
 @contextlib.contextmanager
-def answering(server: http.server.HTTPServer) -> Iterator[str]:
+def answering(server):
     """The address of a server that answers in a thread of its own."""
     with server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)

@@ -4,8 +4,6 @@
 An input is the number of a parser, a byte, and what it parses. Checksums of changed files are made right.
 """
 
-from __future__ import annotations
-
 import logging
 import sys
 import tempfile
@@ -17,7 +15,7 @@ import atheris
 with atheris.instrument_imports(include=["hemera"]):
     import hemera  # noqa: F401
 
-    from .hostile_damage import BEGIN, Target, outcome, signed
+    from .hostile_damage import BEGIN, outcome, signed
     from .hostile_files import targets
     from .search.threshold_cases import in_small_rings
 
@@ -25,7 +23,7 @@ _LONGEST = 1 << 14
 """Bytes of a file from which it is left to random damage (hostile_files.py): keys and ciphertexts."""
 
 
-def changed(target: Target, data: bytes, seed: int) -> bytes:
+def changed(target, data, seed):
     """Other bytes for a parser: of a file with a header, another header or another body."""
     length = int.from_bytes(data[16:BEGIN], "little")
     if target.form != "header" or len(data) < BEGIN + length + 32:
@@ -36,7 +34,7 @@ def changed(target: Target, data: bytes, seed: int) -> bytes:
     return signed(data[:16], head, bytes(atheris.Mutate(body, _LONGEST)))
 
 
-def main() -> None:
+def main():
     """Fuzz until libFuzzer's options say so. What is neither read nor an error of Hemera's ends it."""
     warnings.simplefilter("ignore")
     logging.disable()  # of the parser of multipart bodies
@@ -47,15 +45,15 @@ def main() -> None:
         for number, target in enumerate(known):
             (corpus / f"right-{number}").write_bytes(bytes([number]) + target.data)
 
-        def chosen(data: bytes) -> tuple[int, Target]:
+        def chosen(data):
             number = data[0] % len(known) if data else 0
             return number, known[number]
 
-        def mutate(data: bytes, most: int, seed: int) -> bytes:
+        def mutate(data, most, seed):
             number, target = chosen(data)
             return (bytes([number]) + changed(target, data[1:] or target.data, seed))[:most]
 
-        def read(data: bytes) -> None:
+        def read(data):
             outcome(chosen(data)[1], data[1:])
 
         atheris.Setup(sys.argv, read, custom_mutator=mutate)

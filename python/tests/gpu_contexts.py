@@ -18,7 +18,7 @@ def pytest_configure():
             device = "cuda"
         make(self, params, device, *rest, **options)
 
-    Context.__init__ = make_on_gpu  # type: ignore[method-assign]
+    Context.__init__ = make_on_gpu
 
 
 def pytest_collection_modifyitems(items):

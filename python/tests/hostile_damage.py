@@ -9,9 +9,9 @@ import copy
 import hashlib
 import itertools
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -24,12 +24,12 @@ BEGIN = 24
 INFINITY, NOT_A_NUMBER = "1e999", "NaN"
 """Texts in JSON that are no strings."""
 NESTED = b"[" * 100_000
-VALUES: list[Any] = [
+VALUES = [
     *(0, -1, 1, 3, 10**400, 1 << 31, (1 << 62) - 1, 1 << 62, 1 << 63),
     *(0.0, 5e-324, 1e-300, 1e-160, 1e160, 1e300, 1e308, -1.0, 0.5),
     *(True, None, "", "x", [], {}, [0], [["x"]], {"a": 1}),
 ]
-NUMBERS: list[Any] = [
+NUMBERS = [
     *(0, 1, 3, 1 << 31, (1 << 64) - 1, float("nan"), float("inf"), -1.0, 5e-324, 1e-300, 1e308),
     *(b"", b"x", bytes(8), b"\x80" * 11),
 ]
@@ -49,7 +49,7 @@ class Target:
     nested: tuple[int, ...] = ()
     """Fields of a message that are messages."""
 
-    def damaged(self) -> Iterator[tuple[str, bytes]]:
+    def damaged(self):
         """Each field with each of the values, or missing, by a name."""
         if self.form == "text":
             # A fifth of them: each value comes to some fields, and each field gets some values.
@@ -58,7 +58,7 @@ class Target:
             return _bytes(self.data)
         return _headers(self.data) if self.form == "header" else _messages(self.data, self.nested)
 
-    def random(self, random: np.random.Generator) -> bytes:
+    def random(self, random):
         """Bytes with damage at random places, mostly near the beginning."""
         if self.form != "header":
             return _struck(self.data, random)
@@ -69,7 +69,7 @@ class Target:
         return signed(self.data[:16], _struck(head, random), body)
 
 
-def outcome(target: Target, data: bytes) -> str:
+def outcome(target, data):
     """ "read", or the name of an error of Hemera's. Raises whatever else is raised."""
     try:
         target.read(data)
@@ -78,7 +78,7 @@ def outcome(target: Target, data: bytes) -> str:
     return "read"
 
 
-def signed(magic: bytes, head: bytes, body: bytes) -> bytes:
+def signed(magic, head, body):
     """A file with a right checksum."""
     begin = magic + len(head).to_bytes(8, "little") + head
     if b'"parts"' in head:  # answers have one of their own
@@ -91,7 +91,7 @@ def signed(magic: bytes, head: bytes, body: bytes) -> bytes:
     return begin + body + hashlib.sha256(begin + body).digest()
 
 
-def _struck(data: bytes, random: np.random.Generator) -> bytes:
+def _struck(data, random):
     changed = bytearray(data or b"?")
     for _ in range(int(random.integers(1, 4))):
         near = min(len(changed), 400) if random.random() < 0.7 else len(changed)
@@ -104,7 +104,7 @@ def _struck(data: bytes, random: np.random.Generator) -> bytes:
     return bytes(changed[: random.integers(len(changed))] if random.random() < 0.1 else changed)
 
 
-def _bytes(data: bytes) -> Iterator[tuple[str, bytes]]:
+def _bytes(data):
     """Some fifty bytes changed, runs of eight replaced, and ends cut off."""
     for at in range(0, len(data), max(1, len(data) // 50)):
         for value in (0, 0xFF, data[at] ^ 1, data[at] ^ 0x80):
@@ -113,7 +113,7 @@ def _bytes(data: bytes) -> Iterator[tuple[str, bytes]]:
         yield f"cut at {at}", data[:at]
 
 
-def _headers(data: bytes) -> Iterator[tuple[str, bytes]]:
+def _headers(data):
     length = int.from_bytes(data[16:BEGIN], "little")
     header, body = json.loads(data[BEGIN : BEGIN + length]), data[BEGIN + length : -32]
     for name, text in _texts(header):
@@ -124,7 +124,7 @@ def _headers(data: bytes) -> Iterator[tuple[str, bytes]]:
             yield f"body {at}", signed(data[:16], head, body[:at] + word + body[at + 8 :])
 
 
-def _texts(data: Any, most: int = 1000) -> Iterator[tuple[str, bytes]]:
+def _texts(data, most=1000):
     """JSON with each field changed, of lists the first ones."""
     yield "nested deeply", NESTED
     for path in places(data, most):
@@ -136,7 +136,7 @@ def _texts(data: Any, most: int = 1000) -> Iterator[tuple[str, bytes]]:
             yield f"{path} = {value!r:.20}", text.encode()
 
 
-def changed_at(data: Any, path: tuple[Any, ...], value: Any) -> Any:
+def changed_at(data, path, value):
     """JSON with another value at the end of a path; ...: without it. What is beside the path is shared."""
     if not path:
         return value
@@ -148,7 +148,7 @@ def changed_at(data: Any, path: tuple[Any, ...], value: Any) -> Any:
     return found
 
 
-def places(data: Any, most: int = 1000, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+def places(data, most=1000, path=()):
     """Paths to everything in JSON, of lists to the first `most` elements."""
     found = [path] if path else []
     keys = data if isinstance(data, dict) else range(min(len(data), most)) if isinstance(data, list) else ()
@@ -157,7 +157,7 @@ def places(data: Any, most: int = 1000, path: tuple[Any, ...] = ()) -> list[tupl
     return found
 
 
-def _messages(data: bytes, nested: tuple[int, ...]) -> Iterator[tuple[str, bytes]]:
+def _messages(data, nested):
     fields = read_message(data)
     for number in [*fields, 1003]:
         for value in NUMBERS:

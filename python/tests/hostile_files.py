@@ -1,17 +1,13 @@
 """What Python parses of strangers, as targets of tests and of fuzzing
 (`python -m tests.hostile_files SECONDS`, in the folder python/)."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import logging
 import sys
 import time
 import warnings
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -29,7 +25,7 @@ from .limited_memory import MIB, limit_growth
 from .search.threshold_cases import in_small_rings
 
 
-def targets(folder: Path) -> dict[str, Target]:
+def targets(folder):
     """All targets, by name. Encrypted comparisons are in small rings: read within `in_small_rings`."""
     return {**_indexes(folder), **_search_messages(), **_tenseal(), **_others(), **models(folder)}
 
@@ -39,13 +35,13 @@ PAYLOADS = np.arange(10.0).reshape(5, 2)
 NAMES = [5, 3, 2, 8, 9]
 
 
-def _indexes(folder: Path) -> dict[str, Target]:
+def _indexes(folder):
     margin = 2.0**-4
     owner, comparing = (
         search.Client.owning(ROWS, "l2"),
         search.Client.owning(ROWS, answers=search.Threshold(margin=margin)),
     )
-    made: dict[str, Any] = {
+    made = {
         "index": search.Index(ROWS, "l2", ids=NAMES),
         "exact index": search.Index((ROWS * 20).astype(np.int8), "dot", exact=True),
         "encrypted index": search.Index(owner.encrypt(ROWS, ids=NAMES)),
@@ -56,7 +52,7 @@ def _indexes(folder: Path) -> dict[str, Target]:
         "top index": search.Index(ROWS, answers=search.Top(margin=margin), payloads=PAYLOADS),
     }
 
-    def used(data: bytes) -> None:
+    def used(data):
         index = search.Index.load(data)
         settings_of(data)
         _ = index.expected_error, index.settings.program.key_bytes, repr(index)
@@ -74,7 +70,7 @@ def _indexes(folder: Path) -> dict[str, Target]:
     return found
 
 
-def _used_settings(settings: Any) -> None:
+def _used_settings(settings):
     """Uses settings as a client uses those of a server."""
     _ = settings.digest, settings.params
     if settings.owner or settings.dims > 64:
@@ -89,7 +85,7 @@ def _used_settings(settings: Any) -> None:
             search.Client(settings).query(np.ones(settings.dims), 0.5)
 
 
-def _search_messages() -> dict[str, Target]:
+def _search_messages():
     index = search.Index(ROWS, "l2", ids=NAMES)
     client = search.Client(index.settings)
     keys = index.load_keys(client.keys)
@@ -102,8 +98,8 @@ def _search_messages() -> dict[str, Target]:
     compared = asking.query(ROWS[0], 0.5, "payloads")
     threshold_owner = search.Client.owning(ROWS, answers=search.Threshold(margin=2.0**-4))
 
-    def reader(own: Any) -> Callable[[bytes], object]:
-        def read(data: bytes) -> None:
+    def reader(own):
+        def read(data):
             waiting = dict(own._waiting)
             try:
                 own.decrypt(data)
@@ -125,14 +121,14 @@ def _search_messages() -> dict[str, Target]:
     }
 
 
-def _tenseal() -> dict[str, Target]:
+def _tenseal():
     context = tenseal.context(tenseal.SCHEME_TYPE.CKKS, 2048, coeff_mod_bit_sizes=[27, 27])
     context.global_scale = 2.0**20
     exact = tenseal.context(tenseal.SCHEME_TYPE.BFV, 4096, 1032193)
     small = {"save_galois_keys": False, "save_relin_keys": False}
 
-    def read_with(kind: Any) -> Callable[[bytes], object]:
-        def read(data: bytes) -> None:
+    def read_with(kind):
+        def read(data):
             loaded = kind.load(context, data)
             _ = loaded.shape, repr(loaded), loaded.decrypt()
 
@@ -156,7 +152,7 @@ def _tenseal() -> dict[str, Target]:
     }
 
 
-def _others() -> dict[str, Target]:
+def _others():
     header = integers_files.Header(8, "uint8", [2, 3], 1e-8, -130.0)
     return {
         "integers": Target(integers_files.write(header, bytes(100)), integers_files.read),
@@ -167,15 +163,15 @@ def _others() -> dict[str, Target]:
 # --- Fuzzing. ---
 
 
-def main(seconds: float) -> int:
+def main(seconds):
     """Read random damage for these seconds. Files that are neither read nor refused are kept, and fail."""
     warnings.simplefilter("ignore")
     logging.disable()  # of the parser of multipart bodies
     folder = Path(__file__).parents[2] / "build" / "fuzz"
     folder.mkdir(parents=True, exist_ok=True)
     random = np.random.default_rng(time.time_ns())
-    failures: dict[str, str] = {}
-    counts: dict[str, int] = {}
+    failures = {}
+    counts = {}
     with in_small_rings():
         known = targets(folder)
         limit_growth(2048 * MIB)

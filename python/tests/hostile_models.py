@@ -1,12 +1,8 @@
 """Models, networks and tables of strangers, as targets of tests and of fuzzing."""
 
-from __future__ import annotations
-
 import contextlib
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
@@ -26,25 +22,25 @@ from .hostile_damage import Target
 STORED = Path(__file__).parent / "trees" / "tree_models"
 
 
-def models(folder: Path) -> dict[str, Target]:
+def models(folder):
     """All of them, by name."""
     return {**_trees(folder), **_packages(), **_networks(), **_tables(folder)}
 
 
-def _of_file(path: Path, read: Callable[[Path], object]) -> Callable[[bytes], object]:
+def _of_file(path, read):
     """What reads bytes as a file."""
 
-    def of_file(data: bytes) -> None:
+    def of_file(data):
         path.write_bytes(data)
         read(path)
 
     return of_file
 
 
-def _trees(folder: Path) -> dict[str, Target]:
+def _trees(folder):
     """Models of trees, as their libraries write them, and linear ones."""
     linear = {"coefficients": [1.0, 2.0], "intercept": 0.5, "mean": [0, 0], "deviation": [1, 1]}
-    found: dict[str, Any] = {"linear": {**linear, "low": [-1, -1], "high": [1, 1]}}
+    found = {"linear": {**linear, "low": [-1, -1], "high": [1, 1]}}
     for name, file in (("xgboost", "xgboost-diabetes-1"), ("LightGBM", "lightgbm-diabetes-2")):
         found[name] = json.loads((STORED / f"{file}.json").read_bytes())["model"]
     found["LightGBM"] = {**found["LightGBM"], "tree_info": found["LightGBM"]["tree_info"][:1]}
@@ -62,7 +58,7 @@ def _trees(folder: Path) -> dict[str, Target]:
     }
 
 
-def _packages() -> dict[str, Target]:
+def _packages():
     """Packaged models of each encoding of rows, and a server's description of one."""
     rng = np.random.default_rng(5)
     rows, labels = rng.normal(size=(30, 4)), rng.integers(0, 2, 30)
@@ -93,8 +89,8 @@ def _packages() -> dict[str, Target]:
         " of encrypted integers": (digits, eight),
     }
 
-    def reader(values: Any) -> Callable[[bytes], object]:
-        def described(data: bytes) -> None:
+    def reader(values):
+        def described(data):
             loaded = serving.Package.load(data)
             loaded.describe()
             with contextlib.suppress(hm.errors.Error):  # of rows that another encoding refuses
@@ -107,7 +103,7 @@ def _packages() -> dict[str, Target]:
         for name, (package, values) in made.items()
     }
 
-    def read_description(data: bytes) -> None:
+    def read_description(data):
         try:
             told = json.loads(data)
         except (ValueError, RecursionError) as error:  # as commands and clients do
@@ -120,7 +116,7 @@ def _packages() -> dict[str, Target]:
     return found
 
 
-def _networks() -> dict[str, Target]:
+def _networks():
     """A network with a loop of shapes, constants of several types and an attribute."""
     rng = np.random.default_rng(6)
     constants = {
@@ -144,19 +140,19 @@ def _networks() -> dict[str, Target]:
     )
     whole = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
 
-    def read(data: bytes) -> None:
+    def read(data):
         hm.compile(data, hm.ArraySpec((3,), range=(-1, 1)), precision_bits=6, security=None)
 
     return {"ONNX network": Target(whole.SerializeToString(), read, "bytes")}
 
 
-def _tables(folder: Path) -> dict[str, Target]:
+def _tables(folder):
     """Tables of times and of numbers, and bodies of requests."""
     times = DeviceTimes("a", [("add", 4096, 50, 1.0, 1e-6)] * 2, 1e-6, {"version": "0"})
     np.save(folder / "numbers.npy", np.arange(6.0).reshape(2, 3))
     kind, pieces = wire.write_body({"a": b"1234", "keys": bytes(20)})
 
-    def read_body(data: bytes) -> None:
+    def read_body(data):
         wire.read_body(kind, data, "keys")
 
     return {

@@ -162,9 +162,9 @@ def test_rotations_take_integers(ckks):
     with pytest.raises(TypeError, match="rotations_for_sum takes an integer as slots, not float"):
         ckks.ctx.generate_keys(ckks.sk, sum_slots=2.5)
     with pytest.raises(TypeError, match="rotations_for_sum takes parameters and a number of slots, not int"):
-        rotations_for_sum(1024)  # type: ignore[arg-type]
+        rotations_for_sum(1024)
     with pytest.raises(TypeError, match="rotations_needed takes a sequence of steps"):
-        hm.rotations_needed(ckks.ctx.params, 3)  # type: ignore[arg-type]
+        hm.rotations_needed(ckks.ctx.params, 3)
 
 
 def test_dir_has_the_public_names():

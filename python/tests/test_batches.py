@@ -85,7 +85,7 @@ def test_joining_needs_parts_that_fit(party):
         (lambda: hm.concatenate([x, x.at_level(0)]), hm.errors.MismatchError, "level"),
     )
     with pytest.raises(TypeError, match="takes ciphertexts"):
-        hm.stack([x, 3])  # type: ignore[list-item]
+        hm.stack([x, 3])
 
 
 def test_broadcast_that_does_not_fit(party):

@@ -8,7 +8,7 @@ from hemera.circuits import Bootstrap
 from hemera.pool.parts import PoolCiphertext
 from hemera.times import DeviceTimes
 
-from .refusals import refuse
+from .refusals import raises, refuse
 from .test_bootstrap import client, params
 
 __all__ = ["client", "params"]
@@ -51,7 +51,7 @@ def test_lists_of_unequal_ciphertexts_are_refused(client, boot):
     x = ev.at_level(ev.encrypt(values()), boot.input_level)
     refuse((lambda: hm.bootstrap_many([]), hm.errors.ParameterError, "bootstrap_many"))
     with pytest.raises(TypeError, match="bootstrap_many"):
-        hm.bootstrap_many([values()])  # type: ignore[list-item]
+        hm.bootstrap_many([values()])
     refuse((lambda: hm.bootstrap_many([x, ev.encrypt(values())]), hm.errors.MismatchError, "level"))
     with pytest.raises(hm.errors.MismatchError, match="32 and 64"):
         hm.bootstrap_many([x, ev.at_level(ev.encrypt(np.ones(2 * SLOTS)), boot.input_level)])
@@ -60,8 +60,7 @@ def test_lists_of_unequal_ciphertexts_are_refused(client, boot):
     other = hm.Context(hm.ckks.Parameters.for_circuit(2, slots=SLOTS))
     with pytest.raises(hm.errors.MismatchError):
         hm.bootstrap_many([x, other.encrypt(values(), other.generate_secret_key())])
-    with pytest.raises(hm.errors.LevelError):
-        hm.bootstrap_many([x.rescale(), x.rescale()])
+    raises(hm.errors.LevelError, "", lambda: hm.bootstrap_many([x.rescale(), x.rescale()]))
     refuse((lambda: hm.bootstrap_many([ctx.bind(keys).encrypt(values())]), hm.errors.MissingKeyError, "plan"))
 
 

@@ -41,7 +41,7 @@ class Client:
 
     def __init__(self, library, parameters):
         self.library = library
-        self.handles: list[tuple[str, Handle]] = []
+        self.handles = []
         self.context = self.new("context", "hemera_context_open", parameters, len(parameters), 128, 1)
 
     def check(self, name, *arguments):

@@ -7,7 +7,7 @@ import pytest
 
 import hemera as hm
 
-from .refusals import refuse
+from .refusals import raises, refuse
 
 N = 2048
 
@@ -87,8 +87,7 @@ def test_integers_know_their_encoding():
     exact = hm.Context(hm.bfv.Parameters.for_circuit(depth=1, slots=64), "cpu")
     plain = exact.encode([1, 2, 3], encoding="coefficients")
     assert exact.decode(plain, encoding="coefficients")[:3].tolist() == [1, 2, 3]
-    with pytest.raises(hm.errors.MismatchError, match="encoded in coefficients"):
-        exact.decode(plain, encoding="slots")
+    raises(hm.errors.MismatchError, "encoded in coefficients", exact.decode, plain, encoding="slots")
 
 
 def test_a_pool_decrypts_coefficients_in_parts(ctx):

@@ -163,7 +163,7 @@ def test_defaults_are_those_that_help_tells():
         default = action.default
         if found is None or default is None or found[1] in ("any", "all", "both", "2^20"):
             continue
-        value = (action.type or str)(found[1])  # type: ignore[operator]
+        value = (action.type or str)(found[1])
         assert default == (tuple(value) if isinstance(default, tuple) else value), (command, action.dest)
         told += 1
     assert told > 50

@@ -148,7 +148,7 @@ def test_a_search_tells_scores_or_matches(queries, tmp_path):
     def found(has_scores, threshold):
         options = {"index": "rows", "queries": tmp_path / "q.npy", "k": 7, "secret_key": "key"}
         asked = argparse.Namespace(**options, threshold=threshold)
-        return client._found(Indexes(has_scores), asked)  # type: ignore[arg-type]
+        return client._found(Indexes(has_scores), asked)
 
     numbers = [[at] for at in range(count)]
     assert found(True, None) == {"ids": numbers, "scores": [[at + 0.5] for (at,) in numbers]}

@@ -16,7 +16,6 @@ from hemera.errors import NoiseError, ParameterError, RangeError, RangeWarning
 from .refusals import raises, refuse, refuse_each
 
 DEPTH = 14
-Session = tuple[hm.Context, hm.SecretKey, hm.Evaluator]
 
 
 @pytest.fixture(scope="module")
@@ -129,9 +128,6 @@ def test_clips_that_are_none_are_refused():
         raises(ParameterError, "", circuits.sigmoid, interval, clip=largest)
     refuse((lambda: circuits.sqrt((0, 1), bits=4, clip=True), ParameterError, "negative"))
     raises(ParameterError, "clip is not made of", circuits.from_recipe, "clip", {"low": -1, "high": 1})
-
-
-Bootstrapped = tuple[hm.Context, hm.SecretKey, hm.Evaluator, circuits.Bootstrap]
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from hemera.inputs.device import stream_handle
 
 from .beside import together
 from .conftest import make_params
-from .refusals import refuse, refuse_each
+from .refusals import raises, refuse, refuse_each
 
 GPUS = [name for name in hm.devices() if name != "cpu"]
 needs_gpu = pytest.mark.skipif(not GPUS, reason="needs a GPU")
@@ -67,7 +67,7 @@ class OtherLibrary:
     def __init__(self, name, setter):
         self.current = 0
         self.module = types.ModuleType(name)
-        self.module.cuda = types.SimpleNamespace(**{setter: self.device})  # type: ignore[attr-defined]
+        self.module.cuda = types.SimpleNamespace(**{setter: self.device})
         library = self
 
         class Tensor:
@@ -104,13 +104,13 @@ def test_arrays_of_every_gpu_come_in(name, setter, index, monkeypatch):
     monkeypatch.setattr(device_arrays._core, "import_dlpack", lambda capsule: capsule)
     context = types.SimpleNamespace(device=f"cuda:{index}")
 
-    class Parameter(library.tensor):  # type: ignore[name-defined,misc]
+    class Parameter(library.tensor):
         """As users and libraries derive them, in modules of their own."""
 
     for tensor in (library.tensor(index), Parameter(index)):
         array = device_arrays.foreign_array(tensor, context, "encode")
         assert array is not None
-        assert (array.pointer, array.shape, array.owner.stream) == (256, (4,), 77)  # type: ignore[attr-defined]
+        assert (array.pointer, array.shape, array.owner.stream) == (256, (4,), 77)
         assert library.current == 0
     other = types.SimpleNamespace(device=f"cuda:{1 - index}")
     with pytest.raises(hm.errors.DeviceError, match=f"cuda:{index}, and the context on cuda:{1 - index}"):
@@ -165,10 +165,8 @@ def test_an_object_goes_to_a_device_by_name(device):
     assert there.to("cpu").context is ctx
     key = sk.to(device)
     np.testing.assert_array_equal(there.context.decrypt(there, key), np.arange(8))
-    with pytest.raises(hm.errors.DeviceError):
-        x.to("cuda:99")
-    with pytest.raises(hm.errors.MismatchError):
-        sk.to(x.context._keyless)
+    raises(hm.errors.DeviceError, "", x.to, "cuda:99")
+    raises(hm.errors.MismatchError, "", sk.to, x.context._keyless)
 
 
 @needs_gpu

@@ -253,8 +253,7 @@ def test_devices():
     refuse((lambda: hm.Context(params, "tpu"), errors.DeviceError, "tpu"))
     if "cuda:0" not in hm.devices():
         # The reason and the way out.
-        with pytest.raises(errors.DeviceError, match=r"'cuda:0' is not available: .*'cpu'"):
-            hm.Context(params, "cuda")
+        raises(errors.DeviceError, r"'cuda:0' is not available: .*'cpu'", hm.Context, params, "cuda")
     else:
         refuse((lambda: hm.Context(params, "cuda:999"), errors.DeviceError, "this machine has"))
         with pytest.raises(errors.OutOfMemoryError, match="limit"):

@@ -5,7 +5,7 @@ import pytest
 
 import hemera as hm
 
-from .refusals import refuse
+from .refusals import raises, refuse
 
 SCHEMES = {"bfv": hm.bfv.Parameters, "bgv": hm.bgv.Parameters}
 N = 2048
@@ -52,8 +52,7 @@ def test_slots_multiply_add_and_turn(scheme, t):
 def test_refusals_name_the_slots():
     params = parameters("bfv", 257)
     ctx = hm.Context(params)
-    with pytest.raises(hm.errors.ParameterError, match=r"129 values do not fit in the 128 slots"):
-        ctx.encode(np.arange(129))
+    raises(hm.errors.ParameterError, r"129 values do not fit in the 128 slots", ctx.encode, np.arange(129))
     assert ctx.encode(np.arange(129), encoding="coefficients").slots == 129
     with pytest.raises(hm.errors.ParameterError, match="257 has 128 slots"):
         hm.bfv.Parameters.for_circuit(1, plain_modulus=257, slots=129)

@@ -13,7 +13,7 @@ import hemera as hm
 from hemera.errors import Error, FileError, FormatError, MismatchError, MissingKeyError
 
 from .conftest import make_params
-from .refusals import refuse
+from .refusals import raises, refuse
 
 
 def objects(party):
@@ -120,8 +120,7 @@ def test_damaged_files(party):
     for position in random.integers(0, len(data), 50):
         damaged = bytearray(data)
         damaged[position] ^= 1 << int(random.integers(8))
-        with pytest.raises(Error):
-            party.ctx.load(damaged)
+        raises(Error, "", party.ctx.load, damaged)
     refuse((lambda: party.ctx.load(data + b"\0"), FormatError, None))
     with pytest.raises(ValueError, match="Hemera"):
         hm.load_parameters(b"not a file of Hemera's, but long enough to be looked at in some detail......")
@@ -214,8 +213,7 @@ def test_keys_without_galois_keys(party):
         ev = party.ctx.bind(keys)
         x = ev.encrypt(a)
         party.check(x * x, a * a)
-        with pytest.raises(MissingKeyError):
-            x.rotate(1)
+        raises(MissingKeyError, "", x.rotate, 1)
     none = party.ctx.generate_keys(party.sk, public_key=False, relinearization=False, rotations=[1])
     assert none.without_galois_keys().memory_bytes == 0
 

@@ -160,4 +160,4 @@ def test_arrays_that_do_not_fit_are_named(client):
     fixed.flags.writeable = False
     refuse((lambda: ctx.decrypt(x, sk, out=fixed), ParameterError, "can not be written to"))
     with pytest.raises(TypeError, match="out takes a NumPy array, not list"):
-        ctx.decrypt(x, sk, out=[[0.0] * shape[1]] * 2)  # type: ignore[arg-type]
+        ctx.decrypt(x, sk, out=[[0.0] * shape[1]] * 2)

@@ -10,8 +10,6 @@ import hemera as hm
 
 from .refusals import refuse
 
-Setting = tuple[hm.Context, hm.SecretKey, hm.Evaluator]
-
 
 @pytest.fixture(scope="module")
 def setting():
@@ -76,7 +74,7 @@ def test_array_operands_are_encoded_once(setting, monkeypatch):
 
     def counted(_, values, *rest, **named):
         encoded.append(values)
-        return encode(codec, values, *rest, **named)  # type: ignore[arg-type]
+        return encode(codec, values, *rest, **named)
 
     monkeypatch.setattr(type(codec), "_encode_operand", counted)
     rows = values(7, 2)

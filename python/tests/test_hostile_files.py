@@ -1,9 +1,6 @@
 """Damaged files and messages of strangers are read, or are errors of Hemera's; files are a FormatError."""
 
-from __future__ import annotations
-
 from collections import Counter
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -32,21 +29,21 @@ MESSAGES = ("query", "preparation", "rows", "answer")
 
 
 @pytest.fixture(scope="module")
-def known(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Target]]:
+def known(tmp_path_factory):
     with in_small_rings():
         yield targets(tmp_path_factory.mktemp("hostile"))
 
 
-def test_all_are_tried(known: dict[str, Target]) -> None:
+def test_all_are_tried(known):
     assert sorted(known) == sorted(NAMES)
 
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.filterwarnings("ignore")
-def test_damage_is_an_error_of_hemera(known: dict[str, Target], name: str) -> None:
+def test_damage_is_an_error_of_hemera(known, name):
     target = known[name]
     assert outcome(target, target.data) in ("read", "FormatError" if "inspect" in name else "read")
-    found: Counter[str] = Counter()
+    found = Counter()
     for what, data in target.damaged():
         try:
             found[outcome(target, data)] += 1
@@ -66,16 +63,16 @@ def test_damage_is_an_error_of_hemera(known: dict[str, Target], name: str) -> No
     assert found["FormatError"] > 30
 
 
-def test_a_target_tells_what_is_none_of_hemeras() -> None:
+def test_a_target_tells_what_is_none_of_hemeras():
     """The driver does not take other exceptions for errors."""
 
-    def fails(data: bytes) -> None:
+    def fails(data):
         raise ZeroDivisionError(str(len(data)))
 
     with pytest.raises(ZeroDivisionError):
         outcome(Target(b"", fails), b"x")
 
-    def refuses(data: bytes) -> None:
+    def refuses(data):
         raise hm.errors.FormatError(str(len(data)))
 
     assert outcome(Target(b"", refuses), b"") == "FormatError"

@@ -16,9 +16,9 @@ class Reader(HTMLParser):
 
     def __init__(self, text):
         super().__init__()
-        self.open: list[str] = []
-        self.tags: set[str] = set()
-        self.texts: dict[str, list[str]] = {}
+        self.open = []
+        self.tags = set()
+        self.texts = {}
         self.feed(text)
         self.close()
         assert self.open == []
@@ -49,7 +49,7 @@ class Reader(HTMLParser):
 
 
 def read(shown):
-    found = Reader(shown._repr_html_())  # type: ignore[attr-defined]
+    found = Reader(shown._repr_html_())
     known = {"div", "table", "caption", "b", "tbody", "tr", "th", "td", "details", "summary", "pre"}
     assert found.tags <= known
     return found

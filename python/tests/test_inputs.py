@@ -199,7 +199,7 @@ def test_files_are_written_whole_or_not_at_all(tmp_path, monkeypatch):
     assert read(b"a", len, lambda _: -1) == 1
     assert read(path, len, lambda name: name) == str(path).encode()
     with pytest.raises(TypeError, match="takes bytes or the path of a file, not int"):
-        read(5, len, len)  # type: ignore[arg-type]
+        read(5, len, len)
 
     def full(*_):
         raise OSError(28, "No space left on device")

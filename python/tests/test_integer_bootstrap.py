@@ -95,8 +95,7 @@ def test_the_report_has_what_decides(party):
     assert party.boot.memory_bytes(2) > party.boot.memory_bytes() > party.boot.key_bytes
     party.boot.require_memory(party.ctx)
     small = hm.Context(party.params, "cpu", memory_limit=2**20)
-    with pytest.raises(hm.errors.OutOfMemoryError, match=f"{2**20}|bytes are needed"):
-        party.boot.require_memory(small)
+    raises(hm.errors.OutOfMemoryError, f"{2**20}|bytes are needed", party.boot.require_memory, small)
 
 
 @pytest.mark.parametrize("failure", [2**-40, 3e-13, 2**-128])
@@ -137,8 +136,7 @@ def test_other_parameters_are_refused(party):
     with pytest.raises(hm.errors.ParameterError, match="for_bootstrapping"):
         hm.circuits.IntegerBootstrap(hm.ckks.Parameters.for_bootstrapping("test-40"))
     for arguments in ({"plain_modulus": 1}, {"plain_modulus": T, "lvels": 3}, {"plain_modulus": 2**55}):
-        with pytest.raises(hm.errors.ParameterError):
-            hm.bfv.Parameters.for_bootstrapping("bfv11-test", **arguments)
+        raises(hm.errors.ParameterError, "", hm.bfv.Parameters.for_bootstrapping, "bfv11-test", **arguments)
     with pytest.raises(hm.errors.ParameterError, match="bfv16-32"):
         hm.bgv.Parameters.for_bootstrapping("n16-40", plain_modulus=T)
     with pytest.raises(hm.errors.ParameterError, match="magnitude"):

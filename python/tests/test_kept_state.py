@@ -1,8 +1,5 @@
 """What objects keep of a call is not the next one's: any call after any other one has NumPy's values."""
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -13,8 +10,6 @@ from hemera.compat.orion import Backend
 from hemera.program.operations import Encoded
 from hemera.search import Client, Index
 
-Use = Callable[[Any], tuple[Any, ...]]
-"""A call of an owner: what it gives, by NumPy, and what is told of it."""
 SLOTS = 8
 RANDOM = np.random.default_rng(11)
 VALUES, OTHERS = RANDOM.uniform(-1, 1, (2, SLOTS))

@@ -15,7 +15,7 @@ from hemera.cli import main
 from hemera.errors import FileError
 
 from .beside import together
-from .refusals import refuse
+from .refusals import raises, refuse
 
 
 def test_memory_is_all_that_the_machine_has():
@@ -58,7 +58,7 @@ def test_exits_of_commands(end, status, told, capsys):
         raise end
 
     command = ModuleType("command", "What it does.\n\nMore.")
-    command.run, command.add_arguments = run, lambda parser: parser.add_argument("of")  # type: ignore[attr-defined]
+    command.run, command.add_arguments = run, lambda parser: parser.add_argument("of")
     assert main(["own", "it"], commands={"own": command}) == status
     assert capsys.readouterr() == ("", told)
 
@@ -108,8 +108,7 @@ def test_files_of_a_request_keep_their_names(names, tmp_path):
         each.rename(each.with_suffix(".bin"))
     assert _files.read_files(tmp_path / "all", names) == files
     written[0].with_suffix(".hemera~").write_bytes(b"an older one")
-    with pytest.raises(FileError, match=r"\.bin and .*\.hemera~ are both "):
-        _files.read_files(tmp_path / "all", names)
+    raises(FileError, r"\.bin and .*\.hemera~ are both ", lambda: _files.read_files(tmp_path / "all", names))
     for name, data in files.items():
         _files.write_files(tmp_path / name, {name: data})
         assert _files.read_files(tmp_path / name, ["single"]) == {"single": data}

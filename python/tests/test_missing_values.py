@@ -3,8 +3,6 @@
 import functools
 import operator
 import warnings
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,7 +17,6 @@ from hemera.inputs.plain import plain_array
 from .conftest import make_params
 from .refusals import raises, refuse
 
-Entry = Callable[[Any], Any]
 SLOTS = 4
 
 

@@ -5,7 +5,6 @@ import json
 import shutil
 import struct
 import subprocess
-from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -17,7 +16,7 @@ from hemera.serving.home import Home
 
 from .beside import printed, told_by_node
 from .compiler.compile_cases import compiled, deep
-from .multiparty.group_files import Section, assembled, sections
+from .multiparty.group_files import assembled, sections
 from .serving.conftest import serving
 from .test_c_interface import Buffer, Handle, library
 from .test_wasm_client import ROOT, module
@@ -197,7 +196,6 @@ def test_it_makes_the_keys_of_bootstraps(module, tmp_path):
 
 # --- Lists that another party wrote. ---
 
-Change = Callable[[list[Section]], list[Section]]
 ROLES = 5
 """Where roles begin: behind the public key and their number."""
 

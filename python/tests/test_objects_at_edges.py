@@ -178,8 +178,7 @@ def test_switching_keys_are_of_each_level_and_their_results_of_no_keys(party):
         assert not y.evaluator.has_keys
         np.testing.assert_allclose(ctx.decrypt(y, target), a, atol=2**-18)
         if own < top:
-            with pytest.raises(LevelError):
-                party.ev.reencrypt(x, key)
+            raises(LevelError, "", party.ev.reencrypt, x, key)
     for level in (-1, top + 1):
         with pytest.raises(LevelError, match=f"level {level} is not in 0 to {top}"):
             ctx.generate_switching_key(party.sk, target, level=level)

@@ -55,8 +55,7 @@ def test_decrypt_for_sharing_of_integers(integers):
     x = integers.ev.encrypt(a)
     found = integers.ctx.decrypt_for_sharing(x, integers.sk, statistical_bits=40)
     np.testing.assert_array_equal(found, a)
-    with pytest.raises(NoiseError, match="budget"):
-        integers.ctx.decrypt_for_sharing(x, integers.sk, statistical_bits=1000)
+    raises(NoiseError, "budget", integers.ctx.decrypt_for_sharing, x, integers.sk, statistical_bits=1000)
     with pytest.raises(ParameterError, match="takes no noise_bound"):
         integers.ctx.decrypt_for_sharing(x, integers.sk, noise_bound=2**-20)
 
@@ -79,8 +78,7 @@ def test_decrypt_for_sharing_of_ckks_adds_noise(ckks):
     with pytest.raises(NoiseError, match=r"precision.*sharing_bits="):
         ckks.ctx.decrypt_for_sharing(x, ckks.sk, noise_bound=1.0, statistical_bits=40)
     refuse((lambda: ckks.ctx.decrypt_for_sharing(x, ckks.sk), ParameterError, "noise_bound"))
-    with pytest.raises(ParameterError, match="shares"):
-        ckks.ctx.decrypt_for_sharing(x, ckks.sk, noise_bound=bound, shares=0)
+    raises(ParameterError, "shares", ckks.ctx.decrypt_for_sharing, x, ckks.sk, noise_bound=bound, shares=0)
 
 
 def test_a_loaded_key_and_ciphertext_share_the_same_values(ckks):

@@ -2,8 +2,6 @@
 
 import itertools
 import warnings
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,13 +9,7 @@ import scipy.special
 
 import hemera as hm
 from hemera import circuits
-from hemera.circuits.composition import Expression
 from hemera.errors import ParameterError, RangeError
-
-Truth = Callable[..., Any]
-Term = tuple[Expression, Truth]
-"""A value of a formula, and what it stands for as a function of the inputs."""
-Ends = tuple[float, float]
 
 ANYWHERE = {
     "sigmoid": (lambda ends, bits: circuits.sigmoid(ends, bits=bits), scipy.special.expit),
@@ -125,7 +117,7 @@ def composed(rng, known):
             found.append(applied(rng, found))
         return found[-1][0]
 
-    return circuits.function(formula, intervals), found  # type: ignore[arg-type]
+    return circuits.function(formula, intervals), found
 
 
 def steepest(truth, grid, at):

@@ -6,15 +6,12 @@ encryptions of zero. Those of later versions are what earlier ones can not expre
 compares all that these hold.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re
 import warnings
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -72,19 +69,18 @@ pytestmark = [
 ]
 
 
-def name_of(path: Path) -> str:
+def name_of(path):
     return str(path.relative_to(VECTORS))
 
 
 @cache
-def values_of(folder: Path) -> dict[str, Any]:
+def values_of(folder):
     """What is stored beside the files of a folder."""
-    found: dict[str, Any] = json.loads((folder / "values.json").read_text())
-    return found
+    return json.loads((folder / "values.json").read_text())
 
 
 @cache
-def party_of(folder: Path) -> tuple[hm.Context, hm.SecretKey]:
+def party_of(folder):
     """The context and the secret key of a folder's files."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SecurityWarning)
@@ -92,7 +88,7 @@ def party_of(folder: Path) -> tuple[hm.Context, hm.SecretKey]:
     return ctx, ctx.load(folder / "secret-key.hemera")
 
 
-def as_arrays(data: Any) -> Any:
+def as_arrays(data):
     """The values of JSON as arrays; complex ones are {"real", "imaginary"}."""
     if isinstance(data, dict):
         if data.keys() == {"real", "imaginary"}:
@@ -101,7 +97,7 @@ def as_arrays(data: Any) -> Any:
     return np.array(data)
 
 
-def require_equal(found: Any, expected: Any, tolerance: float = TOLERANCE) -> None:
+def require_equal(found, expected, tolerance=TOLERANCE):
     """Integers and text exactly, other numbers within the tolerance."""
     assert found.shape == expected.shape
     assert found.dtype.kind == expected.dtype.kind
@@ -115,14 +111,14 @@ def require_equal(found: Any, expected: Any, tolerance: float = TOLERANCE) -> No
 
 
 @pytest.mark.parametrize("path", OBJECTS, ids=name_of)
-def test_objects_hold_what_they_held(path: Path) -> None:
+def test_objects_hold_what_they_held(path):
     stored = values_of(path.parent)[path.name]
     described = hm.inspect(path)
     assert (described.kind, described.version) == (stored["kind"], stored["version"])
     ctx, sk = party_of(path.parent)
     loaded = hm.load_parameters(path) if described.kind == "parameters" else ctx.load(path)
     if "compressed" in path.name:
-        assert any(section.compressed for section in described.sections)  # type: ignore[union-attr]
+        assert any(section.compressed for section in described.sections)
         assert bytes(ctx.load(bytes(loaded))) == bytes(loaded)
     else:
         # What is loaded has one encoding.
@@ -135,18 +131,18 @@ def test_objects_hold_what_they_held(path: Path) -> None:
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=name_of)
-def test_every_object_has_its_entry(folder: Path) -> None:
+def test_every_object_has_its_entry(folder):
     assert {path.name for path in folder.glob("*.hemera")} == values_of(folder).keys()
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=name_of)
-def test_keys_do_what_they_did(folder: Path) -> None:
+def test_keys_do_what_they_did(folder):
     ctx, sk = party_of(folder)
     ev = ctx.bind(ctx.load(folder / "evaluation-keys.hemera"))
     x, expected = ev.load(folder / "ciphertext.hemera"), values_of(folder)["ciphertext.hemera"]["values"]
     values = np.array(expected)
 
-    def require(y: hm.Ciphertext, wanted: Any, key: hm.SecretKey = sk) -> None:
+    def require(y, wanted, key=sk):
         require_equal(ctx.decrypt(y, key), wanted)
 
     require(x * x, values * values)
@@ -166,7 +162,7 @@ def test_keys_do_what_they_did(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("folder", EARLIER, ids=name_of)
-def test_files_of_the_first_version(folder: Path) -> None:
+def test_files_of_the_first_version(folder):
     files = sorted(folder.glob("*.hemera"))
     digests = (folder / "digests.txt").read_text().split()
     assert [path.name for path in files] == sorted(digests[::2])
@@ -200,7 +196,7 @@ def test_files_of_the_first_version(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("path", MODELS, ids=name_of)
-def test_models_answer_as_they_did(path: Path) -> None:
+def test_models_answer_as_they_did(path):
     stored = values_of(path.parent)[path.name]
     package = serving.Package.load(path)
     # Arrays are compressed, and the bytes of this depend on zlib's version.
@@ -223,25 +219,25 @@ def test_models_answer_as_they_did(path: Path) -> None:
             require_equal(np.real_if_close(result), wanted, size * 2.0 ** -stored["bits"])
 
 
-def of_ckks(file: bytes, x: Any) -> Any:
+def of_ckks(file, x):
     """The matrix is the file's only array, before its SHA-256."""
     matrix = np.frombuffer(file[-32 - 8 * 64 : -32]).reshape(8, 8)
     inner = (x * x) @ matrix + 0.5 * np.roll(x, 1, axis=-1) + np.roll(x, -4, axis=-1)
     return 1 / (1 + np.exp(-inner)) + x
 
 
-def of_bfv(_: bytes, x: Any, y: Any) -> Any:
+def of_bfv(_, x, y):
     turned = np.roll(x.reshape(-1, 2, 512), 3, axis=-1).reshape(x.shape)
     swapped = y.reshape(-1, 2, 512)[:, ::-1].reshape(y.shape)
     return (x * y + turned).sum(-1, keepdims=True) - 3 * swapped
 
 
-def of_bootstrap(_: bytes, x: Any) -> Any:
+def of_bootstrap(_, x):
     return np.roll(x**3, -1, axis=-1)
 
 
 @pytest.mark.parametrize(("program", "bits"), [(of_ckks, 7), (of_bfv, 0), (of_bootstrap, 16)])
-def test_models_of_the_first_version(program: Any, bits: int) -> None:
+def test_models_of_the_first_version(program, bits):
     file = (VECTORS / "models" / f"{program.__name__.removeprefix('of_')}.hemera-model").read_bytes()
     length = int.from_bytes(file[16:24], "little")
     assert json.loads(file[24 : 24 + length])["version"] == 1
@@ -253,13 +249,13 @@ def test_models_of_the_first_version(program: Any, bits: int) -> None:
     given = rows if len(rows) > 1 else rows[0]
     expected = program(file, *rows)
     if exact:
-        assert np.abs(expected).max() < package.params.plain_modulus / 2  # type: ignore[attr-defined]
+        assert np.abs(expected).max() < package.params.plain_modulus / 2
     for found in (package.evaluate_clear(given), encrypted(package, given)):
         require_equal(np.asarray(found), expected, 2.0**-bits)
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_every_model_has_its_entry(release: str) -> None:
+def test_every_model_has_its_entry(release):
     folder = VECTORS / "releases" / release / "models"
     assert {path.name for path in folder.glob("*.hemera-model")} == values_of(folder).keys()
 
@@ -267,30 +263,30 @@ def test_every_model_has_its_entry(release: str) -> None:
 # --- The newest release has a file of everything. ---
 
 
-def kinds_of_the_format() -> dict[str, int]:
+def kinds_of_the_format():
     """The kinds that the reader of C++ knows, with their numbers in files."""
     header = (REPOSITORY / "include" / "hemera" / "io" / "container.hpp").read_text()
     (body,) = re.findall(r"enum class Kind : std::uint16_t \{(.*?)\}", header, re.DOTALL)
     return {name.replace("_", " "): int(number) for name, number in re.findall(r"(\w+) = (\d+)", body)}
 
 
-def newest_format() -> int:
+def newest_format():
     header = (REPOSITORY / "include" / "hemera" / "io" / "container.hpp").read_text()
     names = dict(re.findall(r"inline constexpr std::uint16_t (\w+_format) = (\w+);", header))
     return int(names[names["newest_format"]])
 
 
-def of_newest(scheme: str) -> list[Any]:
+def of_newest(scheme):
     return list(values_of(NEWEST / scheme).values())
 
 
-def test_this_version_has_its_files() -> None:
+def test_this_version_has_its_files():
     """If this fails: tools/write_released_files.py VERSION, before the release."""
     assert RELEASES[-1] == hm.__version__
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_newest_release_has_every_kind(scheme: str) -> None:
+def test_newest_release_has_every_kind(scheme):
     # Python writes public keys among evaluation keys; files of theirs alone are C++'s, in format-v*.
     kinds = kinds_of_the_format().keys() - {"public key"} - KINDS_AFTER.get(RELEASES[-1], set())
     assert {each["kind"] for each in of_newest(scheme)} == kinds
@@ -299,7 +295,7 @@ def test_newest_release_has_every_kind(scheme: str) -> None:
             assert hm.inspect(folder / "public-key.hemera").kind == "public key"
 
 
-def test_newest_release_has_every_version_of_the_format() -> None:
+def test_newest_release_has_every_version_of_the_format():
     found = {each["version"] for scheme in SCHEMES for each in of_newest(scheme)}
     versions = set(range(1, newest_format() + 1))
     assert found == versions - FORMATS_AFTER.get(RELEASES[-1], set())
@@ -307,13 +303,13 @@ def test_newest_release_has_every_version_of_the_format() -> None:
     assert folders == versions
 
 
-def packages() -> list[serving.Package]:
+def packages():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SecurityWarning)
         return [serving.Package.load(path) for path in MODELS if path.parent.parent == NEWEST]
 
 
-def kinds_in(data: Any) -> set[str]:
+def kinds_in(data):
     """Every "kind" in data of JSON."""
     if isinstance(data, dict):
         own = {data["kind"]} if isinstance(data.get("kind"), str) else set()
@@ -321,11 +317,11 @@ def kinds_in(data: Any) -> set[str]:
     return set().union(*(kinds_in(each) for each in data)) if isinstance(data, list) else set()
 
 
-def subclasses(of: type[Any]) -> set[type[Any]]:
+def subclasses(of):
     return {each for own in of.__subclasses__() for each in (own, *subclasses(own))}
 
 
-def test_newest_release_has_every_part_of_models() -> None:
+def test_newest_release_has_every_part_of_models():
     found = packages()
     operations = {name for each in found for name in each.program.operations}
     assert operations | SINCE == OPERATIONS.keys()
@@ -343,7 +339,7 @@ def test_newest_release_has_every_part_of_models() -> None:
 # --- The writer. ---
 
 
-def test_released_files_are_not_written_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_released_files_are_not_written_again(tmp_path, capsys):
     folder = tmp_path / hm.__version__
     folder.mkdir()
     assert write_released_files.main([hm.__version__, "--releases", str(tmp_path)]) == 1
@@ -355,7 +351,7 @@ def test_released_files_are_not_written_again(tmp_path: Path, capsys: pytest.Cap
 
 
 @pytest.mark.parametrize("folder", INTEGERS, ids=name_of)
-def test_encrypted_integers_hold_what_they_held(folder: Path) -> None:
+def test_encrypted_integers_hold_what_they_held(folder):
     params = hm.load_parameters(folder / "parameters.hemera")
     secret = hm.Context(params, "cpu", threads=1).load(folder / "secret-key.hemera")
     ints = hm.integers.Context(16, secret_key=secret)

@@ -9,7 +9,7 @@ import pytest
 
 import hemera as hm
 
-from .refusals import refuse, refuse_each
+from .refusals import raises, refuse, refuse_each
 
 SLOTS = 16
 
@@ -101,8 +101,7 @@ def test_secrets_in_blocks_are_asked_for_by_name(slots):
         assert plan.blocks == 0
         assert not any("blocks" in need.kind for need in plan.needed_keys)
     for unknown in ("block", "sparse", "", None, 64):
-        with pytest.raises(hm.errors.ParameterError, match="'fixed weight' and 'blocks'"):
-            make(ephemeral_secret=unknown)
+        raises(hm.errors.ParameterError, "'fixed weight' and 'blocks'", make, ephemeral_secret=unknown)
     if slots is None:
         refuse((lambda: make(ephemeral_secret="blocks"), hm.errors.ParameterError, "real_slots="))
 

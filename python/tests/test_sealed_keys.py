@@ -93,8 +93,7 @@ def test_another_passphrase_and_each_changed_byte_are_refused(ctx, secret):
     for at in [*range(begin + 40), *range(len(data) - 20, len(data))]:
         damaged = bytearray(data)
         damaged[at] ^= 1
-        with pytest.raises((FormatError, MismatchError)):
-            hm.SecretKey.unseal(bytes(damaged), PASSPHRASE, ctx)
+        raises((FormatError, MismatchError), "", hm.SecretKey.unseal, bytes(damaged), PASSPHRASE, ctx)
     for end in (0, 5, len(module.MAGIC) + 2, begin - 1, begin, len(data) - 1):
         with pytest.raises(FormatError):
             hm.SecretKey.unseal(data[:end], PASSPHRASE, ctx)
@@ -221,7 +220,7 @@ def test_the_page_on_pkcs11(ctx, secret, tmp_path, monkeypatch):
     refuse((lambda: hm.SecretKey.unseal(names["data"], names["unwrap"], ctx), pkcs11.PinIncorrect, None))
     names["PIN"] = "1234"
     for at in range(16):  # of the first block, by which CBC changes the key's bits
-        changed = with_header(names["data"], lambda header, at=at: flip_wrapped(header, at))  # type: ignore[misc]
+        changed = with_header(names["data"], lambda header, at=at: flip_wrapped(header, at))
         raises(FormatError, "does not open", hm.SecretKey.unseal, changed, names["unwrap"], ctx)
 
 

@@ -1,10 +1,7 @@
 """Transforms from diagonals and from entries: NumPy and SciPy's rules are the judge."""
 
-from typing import Any
-
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import hemera as hm
 from hemera.errors import LevelError, MismatchError, ParameterError
@@ -12,8 +9,6 @@ from hemera.errors import LevelError, MismatchError, ParameterError
 from .beside import printed
 from .conftest import CIRCUIT_SLOTS as SLOTS
 from .refusals import raises, refuse
-
-Matrix = NDArray[Any]
 
 
 def dense_of(diagonals, slots=SLOTS):

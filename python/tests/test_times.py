@@ -13,7 +13,7 @@ from hemera.objects import calibration
 from hemera.times.matrix_model import matrix_rows
 from hemera.times.table import SHIPPED, DeviceTimes, cache_folder, device_name, known_devices
 
-from .refusals import refuse
+from .refusals import raises, refuse
 
 PARAMS = hm.ckks.Parameters.for_circuit(depth=2, scale_bits=40, slots=512)
 LIMBS = len(PARAMS.primes[-1])  # at the highest level
@@ -103,8 +103,7 @@ def test_a_cpu_takes_the_table_of_the_nearest_number_of_threads(there):
     for wanted in range(1, 65):
         apart = sorted((abs(each - wanted), each) for each in there if wanted <= 2 * each <= 4 * wanted)
         if not apart:
-            with pytest.raises(hm.errors.DeviceError, match="hemera calibrate"):
-                DeviceTimes.find(f"cpu-made-{wanted}")
+            raises(hm.errors.DeviceError, "hemera calibrate", DeviceTimes.find, f"cpu-made-{wanted}")
             continue
         least = {f"cpu-made-{each}" for gap, each in apart if gap == apart[0][0]}
         assert DeviceTimes.find(f"cpu-made-{wanted}").device in least
@@ -168,8 +167,7 @@ def test_calibration_leaves_out_what_there_is_no_time_for(monkeypatch):
 
 def test_a_context_without_times_is_refused():
     context = hm.Context(hm.ckks.Parameters.for_circuit(1, degree=4096, security=None), "cpu")
-    with pytest.raises(hm.errors.ParameterError, match="notes no times"):
-        _core.unit_times(context._native, least=False)
+    raises(hm.errors.ParameterError, "notes no times", _core.unit_times, context._native, least=False)
 
 
 def seconds_of_product(table, size, bits):

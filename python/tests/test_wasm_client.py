@@ -9,7 +9,6 @@ import shutil
 import subprocess
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -227,7 +226,7 @@ class Pages(ThreadingHTTPServer):
     """Serves the client's files and what a page asks for, and takes what it told."""
 
     def __init__(self, module, asked):
-        self.told: queue.Queue[Any] = queue.Queue()
+        self.told = queue.Queue()
         folder, told = ROOT / "clients" / "javascript", self.told
 
         class Handler(SimpleHTTPRequestHandler):

@@ -2,7 +2,6 @@
 
 import functools
 import inspect
-from typing import Any
 
 import numpy as np
 import pytest
@@ -60,7 +59,7 @@ class Setting:
             (0, "index level"),
             (2, "shape exponent"),
         ]
-        self.good: dict[str, Any] = {
+        self.good = {
             **{name: value for value, names in same for name in names.split()},
             **{"params": party.ctx.params, "device": "cpu", "keys": party.ev.keys, "source": bytes(x)},
             **{"target": party.ctx, "plaintext": plain, "values": party.values(8), "slots": 8},
@@ -68,7 +67,7 @@ class Setting:
             **{"coefficients": [0.5, 1.0], "circuit": lambda y: y, "path": "/nonexistent/folder/file"},
         }
         foreign = other.ev.encrypt(other.values(8))
-        self.wrong: list[Any] = [
+        self.wrong = [
             *(None, "text", b"bytes", 1.5, -1, 2**70, float("nan"), object(), int, [], [None], ["text"]),
             *({}, np.array(["text"]), np.array([object()]), x, plain, party.sk, party.ev.keys, party.ev),
             *(party.ctx, foreign, [foreign, x], other.sk, other.ev.keys, other.ctx, other.ctx.params),

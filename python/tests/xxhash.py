@@ -8,7 +8,7 @@ import pytest
 
 
 @functools.cache
-def _library() -> ctypes.CDLL:
+def _library():
     name = ctypes.util.find_library("xxhash")
     if name is None:
         pytest.skip("libxxhash, which makes checksums, is not installed: apt-get install libxxhash-dev")
@@ -18,6 +18,6 @@ def _library() -> ctypes.CDLL:
     return library
 
 
-def checksum(data: bytes, seed: int = 0) -> int:
+def checksum(data, seed=0):
     """XXH3-64."""
     return int(_library().XXH3_64bits_withSeed(data, len(data), seed % 2**64))

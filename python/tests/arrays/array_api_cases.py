@@ -5,15 +5,11 @@
 prints how many cases are right, refused and wrong, by the standard's sections.
 """
 
-from __future__ import annotations
-
 import collections
 import itertools
 import operator
 import sys
 import warnings
-from collections.abc import Callable, Iterator
-from typing import Any
 
 import array_api_strict as strict
 import numpy as np
@@ -21,9 +17,9 @@ import numpy as np
 from hemera.arrays.namespace import NAMESPACE
 
 if __package__:
-    from .judged import Verdict, called, judged, with_leaves
+    from .judged import called, judged, with_leaves
 else:
-    from judged import Verdict, called, judged, with_leaves
+    from judged import called, judged, with_leaves
 
 ARRAYS = {
     "b": np.array([[True, False, True], [False, False, True]]),
@@ -40,10 +36,9 @@ logical_xor maximum minimum multiply nextafter not_equal pow remainder subtract"
 OPERATORS = """add sub mul truediv floordiv mod pow and_ or_ xor lt le gt ge eq ne neg pos abs invert lshift
 rshift matmul"""
 REDUCTIONS = "all any argmax argmin count_nonzero max mean min prod std sum var"
-Case = tuple[str, str, tuple[Any, ...], dict[str, Any]]
 
 
-def pairs() -> Iterator[tuple[Any, Any]]:
+def pairs():
     """Operands of each kind that broadcast, with 0-d arrays and Python's numbers."""
     for x in ARRAYS.values():
         yield x, x[::-1]
@@ -57,7 +52,7 @@ def pairs() -> Iterator[tuple[Any, Any]]:
     yield POSITIVE, ARRAYS["i"]
 
 
-def elementwise() -> Iterator[Case]:
+def elementwise():
     """Functions and operators of single elements."""
     inputs = [*ARRAYS.values(), POSITIVE, *(np.asarray(x[0, 0]) for x in ARRAYS.values())]
     for name, x in itertools.product(UNARY.split(), inputs):
@@ -72,7 +67,7 @@ def elementwise() -> Iterator[Case]:
             yield "operators", f"operator.{name}", (a,) if alone else (a, b), {}
 
 
-def over_axes() -> Iterator[Case]:
+def over_axes():
     """Functions over axes."""
     shaped = [*ARRAYS.values(), np.asarray(2.5), np.arange(8).reshape(2, 2, 2)]
     axes = [{}, *({"axis": at} for at in (0, -1, (0, 1), (), 5))]
@@ -94,11 +89,11 @@ def over_axes() -> Iterator[Case]:
         yield "order", "searchsorted", (np.array([-2, 0, 3]), ARRAYS["i"]), {"side": side}
 
 
-def moved() -> Iterator[Case]:
+def moved():
     """Functions that move elements."""
     for x in (*ARRAYS.values(), np.arange(12).reshape(2, 1, 3, 2)):
         n = x.ndim
-        calls: dict[str, list[tuple[tuple[Any, ...], dict[str, Any]]]] = {
+        calls = {
             "broadcast_to": [((x, (3, *x.shape)), {})],
             "concat": [(([x, x],), {}), (([x, x],), {"axis": -1}), (([x, x[..., :1]],), {"axis": None})],
             "expand_dims": [((x,), {"axis": at}) for at in (0, -1, n, -n - 1, n + 1)],
@@ -126,7 +121,7 @@ def moved() -> Iterator[Case]:
                 yield "places", name, arguments, options
 
 
-def products() -> Iterator[Case]:
+def products():
     """Sums of products."""
     for x in ARRAYS.values():
         y = np.stack([x, x[::-1]])
@@ -147,7 +142,7 @@ def products() -> Iterator[Case]:
         yield "products", "vecdot", (x, x[0]), {}
 
 
-def cases() -> Iterator[Case]:
+def cases():
     """All cases: section, function, arguments and options."""
     yield from elementwise()
     yield from over_axes()
@@ -155,11 +150,11 @@ def cases() -> Iterator[Case]:
     yield from products()
 
 
-def _function(space: Any, name: str) -> Callable[..., Any]:
+def _function(space, name):
     return getattr(operator, name[9:]) if name.startswith("operator.") else getattr(space, name)
 
 
-def _strict(value: Any) -> Any:
+def _strict(value):
     types = {np.bool_: strict.bool, np.int64: strict.int64, np.float64: strict.float64}
     if isinstance(value, type) and value in types:
         return types[value]
@@ -168,7 +163,7 @@ def _strict(value: Any) -> Any:
     return with_leaves(value, strict.asarray)
 
 
-def wanted(name: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
+def wanted(name, arguments, options):
     """What array-api-strict has: plain arrays, or the error that it raises."""
     given = [_strict(each) for each in arguments]
     named = {at: _strict(x) for at, x in options.items()}
@@ -180,7 +175,7 @@ def wanted(name: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> An
     return found if isinstance(found, Exception) else np.asarray(found)
 
 
-def verdicts(every: int = 1) -> Iterator[tuple[Case, Verdict]]:
+def verdicts(every=1):
     """The verdicts on cases, or each fifth one and the like: one for each choice of encrypted arguments. What
     the standard leaves open, as promotion of whole numbers to real ones, has NumPy's values."""
     for case in itertools.islice(cases(), 0, None, every):
@@ -193,9 +188,9 @@ def verdicts(every: int = 1) -> Iterator[tuple[Case, Verdict]]:
             yield case, verdict
 
 
-def main() -> None:
+def main():
     """Print the counts, and what is wrong."""
-    counts: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
+    counts = collections.defaultdict(collections.Counter)
     for (section, name, arguments, options), verdict in verdicts():
         counts[section][verdict.found] += 1
         counts["all"][verdict.found] += 1

@@ -9,10 +9,6 @@ runs it, in a clone of github.com/data-apis/array-api-tests. Examples that Hemer
 are left out; tests of which none is left fail as `Unsatisfiable`.
 """
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 from hypothesis import HealthCheck, reject, settings
 from judged import encrypted, is_refusal, leaves, with_leaves
@@ -27,7 +23,7 @@ PLAIN = {"asarray": np.asarray, "result_type": np.result_type}
 """Functions that have no encrypted array."""
 
 
-def decrypted(value: Any) -> Any:
+def decrypted(value):
     """A result's values, of its type."""
     if isinstance(value, (list, tuple)) and any(isinstance(each, Array) for each in value):
         return type(value)([decrypted(each) for each in value])
@@ -38,12 +34,12 @@ def decrypted(value: Any) -> Any:
     return np.asarray(np.round(found) if value.dtype.kind in "bi" else found).astype(value.dtype)
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name):
     own = PLAIN.get(name) or getattr(NAMESPACE, name)
     if isinstance(own, type) or not callable(own) or name in PLAIN:
         return own
 
-    def call(*arguments: Any, **options: Any) -> Any:
+    def call(*arguments, **options):
         if not any(isinstance(each, np.ndarray) for each in leaves([*arguments, *options.values()])):
             return own(*arguments, **options)
         try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,17 +36,17 @@ class Verdict:
     told: str = ""
 
 
-def is_real(value: Any) -> bool:
+def is_real(value):
     """Whether this is an array, or a number of NumPy's, with finite real values."""
     known = type(value) is np.ndarray or isinstance(value, np.generic)
     return known and value.dtype.kind in _TYPES and value.size > 0 and bool(np.isfinite(value).all())
 
 
-def _is_array(value: Any) -> bool:
+def _is_array(value):
     return type(value) is np.ndarray and is_real(value)
 
 
-def with_leaves(value: Any, change: Callable[[Any], Any]) -> Any:
+def with_leaves(value, change):
     """An argument with others in place of its arrays of real numbers."""
     if _is_array(value):
         return change(value)
@@ -56,20 +55,20 @@ def with_leaves(value: Any, change: Callable[[Any], Any]) -> Any:
     return value
 
 
-def leaves(value: Any) -> Iterator[Any]:
+def leaves(value):
     """The arrays of a result or an argument, and what else is in it."""
     for each in value if isinstance(value, (list, tuple)) else [value]:
         yield from leaves(each) if isinstance(each, (list, tuple)) else [each]
 
 
-def canonical(value: Any) -> Any:
+def canonical(value):
     """Arrays with one type of each kind: widths are none of encrypted arrays."""
     if isinstance(value, np.generic) and value.dtype.kind in _TYPES:
         return value.astype(_TYPES[value.dtype.kind])
     return with_leaves(value, lambda x: x.astype(_TYPES[x.dtype.kind]))
 
 
-def encrypted(x: Any) -> Array:
+def encrypted(x):
     """The array as `hm.array` makes it: real numbers have a step where it is plain to see."""
     if x.dtype.kind == "b":
         return hm.array(x, precision_bits=BITS)
@@ -79,9 +78,9 @@ def encrypted(x: Any) -> Array:
     return hm.array(x, range=(low, high if high > low else low + 1), step=step, precision_bits=BITS)
 
 
-def choices(arguments: Sequence[Any], options: Mapping[str, Any]) -> Iterator[tuple[Any, Any]]:
+def choices(arguments, options):
     """The arguments with encrypted arrays in place of plain ones: in one of them, and in all."""
-    given: dict[int | str, Any] = {**dict(enumerate(arguments)), **options}
+    given = {**dict(enumerate(arguments)), **options}
     places = [key for key, each in given.items() if any(map(_is_array, leaves(each)))]
     sets = [{key} for key in places] + ([set(places)] if len(places) > 1 else [])
     for chosen in sets:
@@ -91,7 +90,7 @@ def choices(arguments: Sequence[Any], options: Mapping[str, Any]) -> Iterator[tu
         )
 
 
-def called(function: Callable[..., Any], arguments: Sequence[Any], options: Mapping[str, Any]) -> Any:
+def called(function, arguments, options):
     """The result, or the error that is raised."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
@@ -101,13 +100,7 @@ def called(function: Callable[..., Any], arguments: Sequence[Any], options: Mapp
             return error
 
 
-def judged(
-    function: Callable[..., Any],
-    arguments: Sequence[Any],
-    options: Mapping[str, Any],
-    wanted: Any,
-    own: Callable[..., Any] | None = None,
-) -> Iterator[Verdict]:
+def judged(function, arguments, options, wanted, own=None):
     """The verdicts on a call with a result, or an error, of plain arrays; `own`: on encrypted arrays."""
     try:
         made = list(choices(arguments, options))
@@ -121,7 +114,7 @@ def judged(
             yield _compared(error, wanted)
 
 
-def is_refusal(error: Exception) -> bool:
+def is_refusal(error):
     """Whether an error refuses a call as a user needs it: raised in Hemera, of a type that says what clashed,
     with the way out, or the line."""
     trace = error.__traceback__
@@ -132,7 +125,7 @@ def is_refusal(error: Exception) -> bool:
     return ours and _WAY_OUT.search(str(error)) is not None
 
 
-def _compared(found: Any, wanted: Any) -> Verdict:
+def _compared(found, wanted):
     if isinstance(found, Exception):
         alike = isinstance(wanted, Exception) and isinstance(found, (*_TYPED, *_PYTHONS, type(wanted)))
         return Verdict(
@@ -145,7 +138,7 @@ def _compared(found: Any, wanted: Any) -> Verdict:
     return Verdict("wrong" if told else "right", told)
 
 
-def difference(own: Any, wanted: Any) -> str:
+def difference(own, wanted):
     """How a result differs from the wanted one in shape, kind or values; "" where it does not."""
     plain = np.asarray(wanted)
     kind = plain.dtype.kind

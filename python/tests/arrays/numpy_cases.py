@@ -6,8 +6,6 @@ runs the tests of NumPy's wheel, records each call of these functions with small
 repeats it with encrypted arrays, in the clear, and prints how many are right, refused and wrong.
 """
 
-from __future__ import annotations
-
 import argparse
 import collections
 import contextlib
@@ -16,12 +14,10 @@ import io
 import json
 import os
 import pickle
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 import pytest
-from judged import Verdict, called, canonical, is_real, judged, leaves
+from judged import called, canonical, is_real, judged, leaves
 
 from hemera.arrays.numpy_functions import COMPUTING
 from hemera.arrays.numpy_moves import MOVING
@@ -43,11 +39,10 @@ MOST = 128
 """Elements of the largest argument."""
 PLAIN = (type(None), bool, int, float, str, slice, type, np.dtype, type(Ellipsis))
 KINDS = {"moving": MOVING, "computing": COMPUTING, "of single elements": UFUNCS}
-Call = tuple[str, Callable[..., Any], list[Any], dict[str, Any]]
 
 
 @functools.cache
-def functions() -> dict[str, Any]:
+def functions():
     """The functions that take encrypted arrays, by name."""
     return {each.__name__: each for kind in KINDS.values() for each in kind}
 
@@ -55,26 +50,26 @@ def functions() -> dict[str, Any]:
 class Recording:
     """Functions of NumPy in whose place others keep their calls: a plugin of pytest."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most):
         self.most = most
-        self.calls: dict[bytes, Call] = {}
-        self.counts: collections.Counter[str] = collections.Counter()
+        self.calls = {}
+        self.counts = collections.Counter()
         self.test = ""
         self.is_busy = False
         self.own = {id(each): self._wrapped(name, each) for name, each in functions().items()}
 
-    def _wrapped(self, name: str, function: Any) -> Any:
+    def _wrapped(self, name, function):
         if isinstance(function, np.ufunc):
             return _Ufunc(self, name, function)
 
         @functools.wraps(function)
-        def call(*arguments: Any, **options: Any) -> Any:
+        def call(*arguments, **options):
             self.keep(name, function, arguments, options)
             return function(*arguments, **options)
 
         return call
 
-    def keep(self, name: str, function: Any, arguments: Any, options: Any) -> None:
+    def keep(self, name, function, arguments, options):
         """Keep a call, if it is one of small real arrays and plain values. Calls in here are no tests'."""
         if not self.is_busy:
             self.is_busy = True
@@ -83,7 +78,7 @@ class Recording:
             finally:
                 self.is_busy = False
 
-    def _keep(self, name: str, function: Any, arguments: Any, options: Any) -> None:
+    def _keep(self, name, function, arguments, options):
         if self.counts[name] >= self.most or "out" in options:
             return
         values = [*arguments, *options.values()]
@@ -95,14 +90,14 @@ class Recording:
             self.counts[name] += 1
             self.calls[key] = (name, function, *call)
 
-    def pytest_runtest_setup(self, item: Any) -> None:
+    def pytest_runtest_setup(self, item):
         """Count anew for each test, but not for each of its parameters."""
         test = item.nodeid.partition("[")[0]
         if test != self.test:
             self.test = test
             self.counts.clear()
 
-    def pytest_collection_finish(self, session: Any) -> None:
+    def pytest_collection_finish(self, session):
         """Put the functions in place, in NumPy's namespaces and in the tests'."""
         for module in (np, np.linalg, *{each.module for each in session.items if hasattr(each, "module")}):
             for name, value in list(vars(module).items()):
@@ -110,7 +105,7 @@ class Recording:
                     setattr(module, name, self.own[id(value)])
 
 
-def _is_kept(value: Any) -> bool:
+def _is_kept(value):
     """Whether an argument is a small real array, a plain value, or a sequence of these."""
     if type(value) in (list, tuple):
         return len(value) <= MOST and all(map(_is_kept, value))
@@ -120,19 +115,19 @@ def _is_kept(value: Any) -> bool:
 class _Ufunc:
     """A function of single elements, with its methods."""
 
-    def __init__(self, recording: Recording, name: str, ufunc: Any) -> None:
+    def __init__(self, recording, name, ufunc):
         self._recording, self._name, self._ufunc = recording, name, ufunc
 
-    def __call__(self, *arguments: Any, **options: Any) -> Any:
+    def __call__(self, *arguments, **options):
         self._recording.keep(self._name, self._ufunc, arguments, options)
         return self._ufunc(*arguments, **options)
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name):
         found = getattr(self._ufunc, name)
         return self._recording._wrapped(f"{self._name}.{name}", found) if callable(found) else found
 
 
-def recorded(modules: Sequence[str], most: int) -> list[Call]:
+def recorded(modules, most):
     """The calls in the tests of these modules."""
     recording = Recording(most)
     before = {module: dict(vars(module)) for module in (np, np.linalg)}
@@ -147,7 +142,7 @@ def recorded(modules: Sequence[str], most: int) -> list[Call]:
     return list(recording.calls.values())
 
 
-def verdicts(calls: Sequence[Call]) -> Iterator[tuple[Call, Verdict]]:
+def verdicts(calls):
     """The verdicts on calls, one for each choice of encrypted arguments."""
     for call in calls:
         name, function, arguments, options = call
@@ -157,14 +152,14 @@ def verdicts(calls: Sequence[Call]) -> Iterator[tuple[Call, Verdict]]:
             yield call, verdict
 
 
-def kind_of(name: str) -> str:
+def kind_of(name):
     """The row of the table in which a function is."""
     if "." in name:
         return "methods of these"
     return next(kind for kind, known in KINDS.items() if functions()[name] in known)
 
 
-def main() -> None:
+def main():
     """Print the counts, and what is wrong."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--all", action="store_true", help="print each verdict")
@@ -175,7 +170,7 @@ def main() -> None:
     )
     parser.add_argument("modules", nargs="*", default=MODULES)
     asked = parser.parse_args()
-    counts: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
+    counts = collections.defaultdict(collections.Counter)
     calls = [
         each for each in recorded(asked.modules, asked.most) if not asked.names or each[0] in asked.names
     ]
@@ -187,7 +182,7 @@ def main() -> None:
     if asked.json:
         print(json.dumps(counts))
         return
-    kinds: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
+    kinds = collections.defaultdict(collections.Counter)
     for name, own in sorted(counts.items()):
         print(name, dict(own))
         kinds[kind_of(name)] += own

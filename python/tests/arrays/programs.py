@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from hemera.arrays.array import Array
 from hemera.arrays.folding import folded, with_squares
-from hemera.arrays.packing import PackedMap
 from hemera.arrays.recorder import Recorder
-from hemera.arrays.tiling import SplitProgram, split
+from hemera.arrays.tiling import split
 
 Program = Callable[..., Any]
 Values = NDArray[Any]
@@ -30,14 +29,14 @@ class Given:
     step: float | None = None
 
 
-def listed(result: Any) -> list[Any]:
+def listed(result):
     """The arrays of a result, which may be a sequence or a dict."""
     if isinstance(result, dict):
         return list(result.values())
     return list(result) if isinstance(result, (list, tuple)) else [result]
 
 
-def applied(found: PackedMap, slots: Any) -> Any:
+def applied(found, slots):
     """A map of slots in the clear: its diagonals, and then its folds."""
     repeats = slots.shape[-1] // found.period
     terms = zip(found.numbers, found.diagonals, strict=True)
@@ -47,9 +46,7 @@ def applied(found: PackedMap, slots: Any) -> Any:
     return total
 
 
-def recorded(
-    program: Program, inputs: Sequence[Given], *, bits: float = 16, samples: bool = False
-) -> tuple[Recorder, list[Any]]:
+def recorded(program, inputs, *, bits=16, samples=False):
     """The recorder of a program, and its results: arrays and plain values."""
     recorder = Recorder(precision_bits=bits)
     arrays = []
@@ -65,7 +62,7 @@ def recorded(
     return recorder, results
 
 
-def on_tiles(cut: SplitProgram, inputs: Sequence[Values]) -> list[Values]:
+def on_tiles(cut, inputs):
     """The outputs of a program in the clear, by the one on tiles, of inputs of shape (batch, *shape)."""
     whole, tilings = cut.whole, cut.tilings
     tiles = [
@@ -75,9 +72,7 @@ def on_tiles(cut: SplitProgram, inputs: Sequence[Values]) -> list[Values]:
     return [tilings[at].joined(list(itertools.islice(found, tilings[at].count))) for _, at in whole.outputs]
 
 
-def check(
-    program: Program, *inputs: Given, tolerance: float = 1e-9, bits: float = 16, samples: bool = False
-) -> None:
+def check(program, *inputs, tolerance=1e-9, bits=16, samples=False):
     """The recorded program, as it is, folded, with squares, and on tiles of at most four elements, has the
     values and shapes of the same function on plain arrays. All values are in the ranges and multiples of the
     steps that the recorder states, and in those that squares have."""
@@ -115,7 +110,7 @@ def check(
             np.testing.assert_allclose(multiples, np.round(multiples), rtol=0, atol=0.02)
 
 
-def in_parts(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+def in_parts(function, *arguments, **options):
     """A function's result; of complex numbers the real and the imaginary part."""
     found = function(*arguments, **options)
     return (found.real, found.imag) if found.dtype.kind == "c" else found

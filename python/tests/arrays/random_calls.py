@@ -22,7 +22,6 @@ from hemera.arrays.spectra import TRANSFORMS
 from .programs import in_parts
 
 Random = np.random.Generator
-Draw = Callable[["Drawing"], Any]
 
 
 @dataclass(frozen=True)
@@ -43,78 +42,78 @@ class Drawing:
     """Options so far."""
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self):
         return self.shapes[self.at]
 
     @property
-    def ndim(self) -> int:
+    def ndim(self):
         return len(self.shape)
 
     @property
-    def last(self) -> int:
+    def last(self):
         """The last extent."""
         return (1, *self.shape)[-1]
 
-    def one(self, *choices: Any) -> Any:
+    def one(self, *choices):
         return choices[self.rng.integers(len(choices))]
 
-    def whole(self, low: int, high: int, shape: Any = None) -> Any:
+    def whole(self, low, high, shape=None):
         found = self.rng.integers(low, high + 1, shape)
         return found if shape is not None else int(found)
 
-    def axis(self) -> int:
+    def axis(self):
         return self.whole(-max(self.ndim, 1), max(self.ndim, 1) - 1)
 
-    def extent(self) -> int:
+    def extent(self):
         """The extent of the given axis; of all where none is given."""
         axis = self.given.get("axis")
         return self.shape[axis] if isinstance(axis, int) and self.shape else math.prod(self.shape)
 
-    def axes(self) -> Any:
+    def axes(self):
         chosen = self.rng.permutation(self.ndim)[: self.whole(1, max(1, self.ndim))]
         return self.one(None, self.axis(), tuple(int(x - self.ndim * self.whole(0, 1)) for x in chosen))
 
-    def plain(self, shape: Any) -> Any:
+    def plain(self, shape):
         return self.one(self.whole(-3, 3, shape), self.whole(-6, 6, shape) / 4, self.whole(1, 9, shape) / 2)
 
-    def other(self) -> Any:
+    def other(self):
         """An operand that broadcasts with the first one, as a rule."""
         near = [at for at, own in enumerate(self.shapes) if _fits(own, self.shape)]
         shape = tuple(self.one(1, extent) for extent in self.shape[self.whole(0, self.ndim) :])
         return self.one(*(Place(self.one(*near)) for _ in range(2)), self.plain(shape), self.one(2, -1.5, 0))
 
-    def alike(self) -> Any:
+    def alike(self):
         """An operand of the same shape."""
         near = [at for at, own in enumerate(self.shapes) if own == self.shape]
         return self.one(Place(self.one(*near)), self.plain(self.shape))
 
-    def weights(self) -> Any:
+    def weights(self):
         axis, shape = self.given.get("axis"), self.shape
         if axis is not None and self.one(True, False):
             axes = axis if isinstance(axis, tuple) else (axis,)
             shape = tuple(self.shape[each] for each in axes) if self.shape else ()
         return self.whole(1, 5, shape) / self.one(1, 2)
 
-    def part(self, extent: int) -> Any:
+    def part(self, extent):
         start, stop, step = self.whole(0, extent - 1), self.whole(-extent, extent), self.one(None, -1, 2)
         numbers = self.whole(-extent, extent - 1, 2)
         return self.one(numbers[0], slice(self.one(None, start), self.one(None, stop), step), numbers)
 
-    def index(self) -> Any:
+    def index(self):
         found = [self.part(extent) for extent in self.shape[: self.whole(0, self.ndim)]]
         found.insert(self.whole(0, len(found)), self.one(None, Ellipsis, slice(None)))
         return self.one(tuple(found[: self.ndim + 1]), self.rng.random(self.shape) < 0.7)
 
 
-def _fits(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
+def _fits(a, b):
     return all(x == y or 1 in (x, y) for x, y in zip(a[::-1], b[::-1], strict=False))
 
 
-def _edges(d: Drawing) -> Any:
+def _edges(d):
     return np.sort(d.plain(3))
 
 
-BY_NAME: dict[str, Draw] = {
+BY_NAME = {
     "axis": Drawing.axes,
     "axis1": Drawing.axis,
     "axis2": Drawing.axis,
@@ -195,18 +194,18 @@ class Call:
     before: Callable[[Any], Any] | None = None
     """What the first argument goes through."""
 
-    def run(self, values: Sequence[Any], *, encrypted: bool) -> Any:
+    def run(self, values, *, encrypted):
         function = self.own if encrypted else self.function
         arguments = _put(self.arguments, values)
         if self.before is not None:
             arguments = (self.before(arguments[0]), *arguments[1:])
         return function(*arguments, **_put(dict(self.options), values))
 
-    def __str__(self) -> str:
+    def __str__(self):
         return f"{self.name}{self.arguments} {dict(self.options)}"
 
 
-def _put(value: Any, values: Sequence[Any]) -> Any:
+def _put(value, values):
     if isinstance(value, Place):
         return values[value.at]
     if isinstance(value, dict):
@@ -214,11 +213,11 @@ def _put(value: Any, values: Sequence[Any]) -> Any:
     return type(value)([_put(each, values) for each in value]) if isinstance(value, (list, tuple)) else value
 
 
-def _by_signature(function: Any, name: str, d: Drawing) -> list[Any]:
+def _by_signature(function, name, d):
     """Arguments by the signature, options as the last one: those that are needed, and some of the others."""
     first, *others = inspect.signature(function).parameters.values()
     near = [Place(d.at), *(d.alike() for _ in range(d.whole(0, 2)))]
-    found: list[Any] = [near if first.name in ("arrays", "tup") else Place(d.at)]
+    found = [near if first.name in ("arrays", "tup") else Place(d.at)]
     for each in others:
         own = "constant_values" if each.kind is each.VAR_KEYWORD else each.name
         draw = BY_NAME.get(f"{name}.{own}") or BY_NAME.get(own)
@@ -233,7 +232,7 @@ def _by_signature(function: Any, name: str, d: Drawing) -> list[Any]:
     return [*found, d.given]
 
 
-SPECIAL: dict[Any, Callable[[Drawing], list[Any]]] = {
+SPECIAL = {
     np.vdot: lambda d: [Place(d.at), d.alike()],
     np.append: lambda d: [Place(d.at), d.alike(), d.one({}, {"axis": d.axis()})],
     np.block: lambda d: [d.one([Place(d.at), d.alike()], [[Place(d.at)], [d.alike()]])],
@@ -269,11 +268,11 @@ SPECIAL: dict[Any, Callable[[Drawing], list[Any]]] = {
 }
 
 
-def _spread(x: Any) -> Any:
+def _spread(x):
     return x / 32 + np.arange(x.size).reshape(x.shape)
 
 
-BEFORE: dict[str, Callable[[Any], Any]] = {
+BEFORE = {
     "bincount": lambda x: np.ravel(x * x)[:4],
     **dict.fromkeys(
         ("arccos", "arcsin", "arctanh", "tan", "sinh", "cosh", "exp", "exp2", "expm1"), lambda x: x / 128
@@ -289,7 +288,7 @@ BEFORE: dict[str, Callable[[Any], Any]] = {
 REDUCING = (np.add, np.multiply, np.maximum, np.minimum, np.logical_and, np.logical_or)
 SHIFTS = np.left_shift, np.right_shift
 SCALARS = {np.divmod, np.floor_divide, np.fmod, np.remainder, *SHIFTS, np.power, np.float_power, np.heaviside}
-JUDGES: dict[str, tuple[Any, Any, tuple[str, ...]]] = {
+JUDGES = {
     "hm.softmax": (lambda x, **o: scipy.special.softmax(x * 1.0, **o), hm.softmax, ("axis",)),
     "hm.logsumexp": (
         lambda x, **o: scipy.special.logsumexp(x * 1.0, **o),
@@ -310,7 +309,7 @@ METHODS = sorted(
     and callable(getattr(np.ndarray, name, None))
     and name not in ("dot", "reshape", "transpose")
 )
-OWN: dict[str, tuple[Callable[..., Any], Draw]] = {
+OWN = {
     "x[index]": (
         lambda x, index: np.asarray(x[index]) if isinstance(x, np.ndarray) else x[index],
         Drawing.index,
@@ -338,7 +337,7 @@ OWN: dict[str, tuple[Callable[..., Any], Draw]] = {
 }
 
 
-def all_draws() -> dict[str, Callable[[Drawing], Call]]:
+def all_draws():
     """Draws of a call, by name."""
     found = dict[str, Callable[[Drawing], Call]]()
     for function in {**COMPUTING, **dict.fromkeys(MOVING)}:
@@ -367,13 +366,13 @@ def all_draws() -> dict[str, Callable[[Drawing], Call]]:
     return found
 
 
-def _method(name: str, x: Any, *arguments: Any, **options: Any) -> Any:
+def _method(name, x, *arguments, **options):
     if name == "argsort" and not isinstance(x, Array):
         options["kind"] = "stable"
     return getattr(x, name)(*arguments, **options)
 
 
-def _of_ufunc(ufunc: np.ufunc, d: Drawing) -> list[Any]:
+def _of_ufunc(ufunc, d):
     other = d.one(1, 2, 3, 1.5, -2.5) if ufunc in SCALARS else d.other()
     if ufunc is np.matmul:
         other = BY_NAME["b"](d)
@@ -383,10 +382,8 @@ def _of_ufunc(ufunc: np.ufunc, d: Drawing) -> list[Any]:
     return [Place(d.at), other][: ufunc.nin][:: -1 if is_turned else 1]
 
 
-def _drawn(
-    name: str, draw: Callable[[Drawing], list[Any]], judge: Callable[..., Any], own: Any = None
-) -> Callable[[Drawing], Call]:
-    def drawn(d: Drawing) -> Call:
+def _drawn(name, draw, judge, own=None):
+    def drawn(d):
         arguments = draw(d)
         options = arguments.pop() if isinstance(arguments[-1], dict) else {}
         before = BEFORE.get(name[name.find(".") + 1 :]) if d.one(True, True, False) else None

@@ -1,9 +1,5 @@
 """Encrypted arrays and the array API standard: the judge is array-api-strict."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import array_api_strict as strict
 import numpy as np
 import pytest
@@ -13,7 +9,7 @@ import hemera as hm
 from .array_api_cases import verdicts
 
 
-def test_no_case_is_wrong() -> None:
+def test_no_case_is_wrong():
     """array_api_cases.py counts them all."""
     found = list(verdicts(every=7))
     wrong = [(name, each.told) for (_, name, _, _), each in found if each.found == "wrong"]
@@ -21,7 +17,7 @@ def test_no_case_is_wrong() -> None:
     assert sum(each.found == "right" for _, each in found) > 300
 
 
-def standardized(x: Any, y: Any) -> dict[str, Any]:
+def standardized(x, y):
     """A program by the standard's names alone."""
     xp = x.__array_namespace__()
     apart = xp.concat([x - xp.mean(x, axis=0, keepdims=True), y[None, :]])
@@ -36,7 +32,7 @@ def standardized(x: Any, y: Any) -> dict[str, Any]:
     }
 
 
-def test_functions_by_the_standard_s_names_are_compiled() -> None:
+def test_functions_by_the_standard_s_names_are_compiled():
     x, y = np.array([[0.0, 1, 3], [2, 5, 4]]), np.array([1.0, -2, 0.5])
     specs = (hm.ArraySpec((2, 3), range=(0, 5), step=1), hm.ArraySpec((3,), range=(-2, 2)))
     plan = hm.compile(standardized, *specs, precision_bits=12, security=None)
@@ -48,7 +44,7 @@ def test_functions_by_the_standard_s_names_are_compiled() -> None:
         np.testing.assert_allclose(found[name], plain, atol=2.0**-6, err_msg=name)
 
 
-def test_namespace_takes_and_refuses() -> None:
+def test_namespace_takes_and_refuses():
     x = hm.array([[1.0, 2.0]], range=(0, 3))
     xp = x.__array_namespace__(api_version="2024.12")
     assert xp.asarray(x) is x

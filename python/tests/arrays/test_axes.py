@@ -1,10 +1,5 @@
 """Axes of arrays without axes, and of one element, are NumPy's; arrays without elements are refused."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -27,7 +22,7 @@ OVER = (
     "argsort",
     "median",
 )
-FUNCTIONS: dict[str, Callable[..., Any]] = {
+FUNCTIONS = {
     **{name: getattr(np, name) for name in (*OVER, "count_nonzero", "average", "flip", "squeeze", "diff")},
     "any": lambda x, **axis: np.any(x > 1, **axis),
     "all": lambda x, **axis: np.all(x > 1, **axis),
@@ -42,7 +37,7 @@ NONE = object()
 
 @pytest.mark.parametrize("shape", [(), (1,), (1, 1)])
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_results_have_numpy_s_shapes(name: str, shape: tuple[int, ...]) -> None:
+def test_results_have_numpy_s_shapes(name, shape):
     x = Array(recorder := Recorder(precision_bits=8), recorder.input("x", shape, 1, 3, step=1), "i")
     for axis in (NONE, None, 0, -1, 1, -2, (), (0,), 2.5, "a"):
         options = {} if axis is NONE else {"axis": axis}
@@ -61,7 +56,7 @@ def test_results_have_numpy_s_shapes(name: str, shape: tuple[int, ...]) -> None:
             assert FUNCTIONS[name](x, **options).shape == expected, (name, axis)
 
 
-def test_no_elements() -> None:
+def test_no_elements():
     recorder = Recorder()
     with pytest.raises(ParameterError, match="no elements"):
         recorder.input("x", (0,), 0, 1)

@@ -1,9 +1,5 @@
 """Programs of one sample, and maps as blocks: next to NumPy."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -13,21 +9,20 @@ from hemera.arrays.batches import blocks_of, over_samples
 from hemera.arrays.layout import Layout
 from hemera.arrays.recorder import Recorder
 from hemera.arrays.sparse_map import SparseMap
-from hemera.arrays.tensor import TensorProgram
 from hemera.errors import MismatchError, ParameterError
 
 RNG = np.random.default_rng(3)
 WEIGHTS = RNG.normal(size=(5, 4))
 
 
-def recorded(function: Any, *shapes: tuple[int, ...]) -> TensorProgram:
+def recorded(function, *shapes):
     recorder = Recorder()
     arrays = [Array(recorder, recorder.input(f"x{at}", each, -1, 1)) for at, each in enumerate(shapes)]
     recorder.program.outputs = [("y", function(*arrays)._number)]
     return recorder.program
 
 
-PROGRAMS: dict[str, tuple[tuple[int, ...], tuple[int, int], Any]] = {
+PROGRAMS = {
     # The shape of the input, the axes of the samples before and after, the program.
     "rows": ((7, 5), (0, 0), lambda x: x @ WEIGHTS + np.arange(4.0)),
     "columns": ((5, 7), (1, 1), lambda x: WEIGHTS.T @ x),
@@ -42,7 +37,7 @@ PROGRAMS: dict[str, tuple[tuple[int, ...], tuple[int, int], Any]] = {
 
 @pytest.mark.parametrize("most_listed", [0, 1 << 22])
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_the_program_of_one_sample(name: str, most_listed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_program_of_one_sample(name, most_listed, monkeypatch):
     """With maps that list their entries, and with those that are repeated."""
     monkeypatch.setattr(contraction, "_MOST_LISTED", most_listed)
     shape, (before, after), function = PROGRAMS[name]
@@ -61,9 +56,7 @@ def test_the_program_of_one_sample(name: str, most_listed: int, monkeypatch: pyt
 
 
 @pytest.mark.parametrize("most_listed", [0, 1 << 22])
-def test_programs_of_several_samples_are_none_of_one(
-    most_listed: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_programs_of_several_samples_are_none_of_one(most_listed, monkeypatch):
     monkeypatch.setattr(contraction, "_MOST_LISTED", most_listed)
     for function in (
         lambda x: np.ones((7, 7)) @ x,
@@ -85,7 +78,7 @@ def test_programs_of_several_samples_are_none_of_one(
     assert over_samples(recorded(lambda a, b: a @ b, (7, 4), (4, 6)), 5) is None
 
 
-def applied(blocks: list[Any], x: Any, outputs: int) -> Any:
+def applied(blocks, x, outputs):
     found = np.full(outputs, np.nan)
     for each in blocks:
         for part in range(each.count):
@@ -94,7 +87,7 @@ def applied(blocks: list[Any], x: Any, outputs: int) -> Any:
     return found
 
 
-def test_blocks_give_the_map() -> None:
+def test_blocks_give_the_map():
     matrix = RNG.normal(size=(3, 4))
     other = RNG.normal(size=(3, 4))
     maps = {
@@ -129,7 +122,7 @@ def test_blocks_give_the_map() -> None:
     assert blocks_of(SparseMap.dense([[1.0, 2], [0, 0]]), 16) is None  # a row without an element
 
 
-def test_layouts_of_elements() -> None:
+def test_layouts_of_elements():
     layout = Layout.in_ciphertexts((2, 3), 8, axis=1)
     x = RNG.normal(size=(4, 8, 2, 3))
     (packed,) = layout.encode(x, 8)

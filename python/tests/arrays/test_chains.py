@@ -1,9 +1,5 @@
 """Chains: nodes as functions of another one. The judge is NumPy."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 
 import hemera as hm
@@ -15,15 +11,15 @@ ROUNDS = 60
 POINTS = np.linspace(-1, 1, 101)
 
 
-def iterated(x: Any) -> Any:
+def iterated(x):
     for _ in range(ROUNDS):
         x = 0.5 * x + 0.25 * x * x
     return x
 
 
-def test_values_that_several_take_are_computed_once() -> None:
+def test_values_that_several_take_are_computed_once():
     """As a tree these are 3^60 evaluations."""
-    chain: Chain | None = Chain(0)
+    chain = Chain(0)
     for _ in range(ROUNDS):
         assert chain is not None
         square = product(chain, chain)
@@ -37,14 +33,14 @@ def test_values_that_several_take_are_computed_once() -> None:
     np.testing.assert_allclose(chain.formula(np.float64(0.5)), iterated(0.5), rtol=1e-12)
 
 
-def test_meanings_of_values_that_several_take_are_computed_once() -> None:
+def test_meanings_of_values_that_several_take_are_computed_once():
     recorder = traced(iterated, [hm.ArraySpec((3,), range=(-1, 1))], FusingRecorder(precision_bits=16))
     root, meant = meaning_of(recorder, recorder.program.outputs[0][1])
     assert root == 0
     np.testing.assert_allclose(meant(POINTS), iterated(POINTS), rtol=1e-12)
 
 
-def test_a_sum_of_exponentials_of_one_wide_number_is_the_number() -> None:
+def test_a_sum_of_exponentials_of_one_wide_number_is_the_number():
     """14 halvings of the range, each with a square and a quotient."""
     plan = hm.compile(
         lambda x: hm.logsumexp(x), hm.ArraySpec((1,), range=(0, 5e4)), precision_bits=20, security=None

@@ -1,11 +1,8 @@
 """docs/compile.md: its programs run, and its tables have the functions that there are."""
 
-from __future__ import annotations
-
 import functools
 import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +13,7 @@ from hemera.arrays.numpy_ufuncs import UFUNCS
 PAGE = (Path(__file__).parents[3] / "docs" / "compile.md").read_text(encoding="utf-8")
 
 
-def test_tables_have_all_functions_and_no_others() -> None:
+def test_tables_have_all_functions_and_no_others():
     section = PAGE.partition("\n## NumPy's functions\n")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| (`np\..*?) \|", section, re.MULTILINE)
     rows += re.findall(r"^\*\*Shapes\*\*.*$", section, re.MULTILINE)
@@ -27,17 +24,17 @@ def test_tables_have_all_functions_and_no_others() -> None:
 
 
 @pytest.fixture(scope="module")
-def shown() -> dict[str, Any]:
+def shown():
     """The names of the page's programs, which are run one after the other, and all that was printed."""
     programs = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
-    printed: list[Any] = []
-    names: dict[str, Any] = {"print": printed.append, "printed": printed}
+    printed = []
+    names = {"print": printed.append, "printed": printed}
     for at, program in enumerate(programs):
         exec(compile(program, f"compile.md, program {at + 1}", "exec"), names)
     return names
 
 
-def test_programs_have_numpy_s_results(shown: dict[str, Any]) -> None:
+def test_programs_have_numpy_s_results(shown):
     report, study, agreement, survey, spread, large_report, large, *_ = shown["printed"]
     exact, mean, exact_agreement = shown["printed"][-3:]
     assert "operation" in report
@@ -61,7 +58,7 @@ def test_programs_have_numpy_s_results(shown: dict[str, Any]) -> None:
     assert survey["high"] == pytest.approx((answers > 3).mean(), abs=2**-15)
 
 
-def test_sequences_have_numpy_s_attention(shown: dict[str, Any]) -> None:
+def test_sequences_have_numpy_s_attention(shown):
     plan, sentences = shown["attended"], shown["sentences"]
     assert plan.layout == "sequences"
     wanted = np.stack([shown["attention"](each) for each in sentences])

@@ -1,16 +1,11 @@
 """Compiled functions have NumPy's results, encrypted in a small ring, to the precision that was asked for."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import hemera as hm
 
-from .programs import Given, Program, listed
+from .programs import Given, listed
 
 RNG = np.random.default_rng(11)
 REAL = Given(RNG.uniform(-1, 1, (3, 4)), -1, 1)
@@ -21,7 +16,7 @@ MASK = Given(np.array([1.0, 0, 0, 1, 1]), 0, 1, 1)
 SCALE_BITS = 40
 DEGREE = 2048
 
-CASES: dict[str, tuple[float, Given, Program]] = {
+CASES = {
     "sums": (16, REAL, lambda x: [x.sum(0) + 1, x.mean(), x - x.mean(1, keepdims=True)]),
     "moments": (16, REAL, lambda x: {"var": x.var(), "skew": ((x - x.mean()) ** 3).mean()}),
     "matrices": (16, REAL, lambda x: x @ np.arange(8.0).reshape(4, 2) / 8 - 1),
@@ -48,7 +43,7 @@ CASES: dict[str, tuple[float, Given, Program]] = {
 }
 
 
-def compiled(program: Program, given: Given, bits: float) -> Any:
+def compiled(program, given, bits):
     """The program compiled for parameters of its own depth, which are small and weak."""
     spec = hm.ArraySpec(np.shape(given.values), (given.low, given.high), step=given.step)
     deep = hm.ckks.Parameters.for_circuit(
@@ -61,17 +56,17 @@ def compiled(program: Program, given: Given, bits: float) -> Any:
     return hm.compile(program, spec, precision_bits=bits, params=params)
 
 
-def index(x: Any) -> Any:
+def index(x):
     """Whole numbers of a plain array, which NumPy needs; an encrypted one as it is."""
     return x.astype(int) if isinstance(x, np.ndarray) else x
 
 
 @pytest.mark.filterwarnings("ignore::hemera.errors.RangeWarning")
 @pytest.mark.parametrize("name", CASES)
-def test_results(name: str) -> None:
+def test_results(name):
     bits, given, program = CASES[name]
     plan = compiled(program, given, bits)
-    expected: list[NDArray[Any]] = [np.asarray(each, np.float64) for each in listed(program(given.values))]
+    expected = [np.asarray(each, np.float64) for each in listed(program(given.values))]
     found = listed(plan.local(threads=1)(given.values))
     clear = listed(plan.evaluate_clear(given.values))
     assert len(found) == len(clear) == len(expected)

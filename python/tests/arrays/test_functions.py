@@ -1,10 +1,5 @@
 """hm.sigmoid, hm.softmax and others, of plain and of encrypted arrays: the judge is SciPy."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pytest
 from scipy import special
@@ -16,9 +11,9 @@ from hemera.arrays.functions import _shares
 from hemera.arrays.recorder import Recorder
 from hemera.errors import ParameterError
 
-from .programs import Given, Program, check
+from .programs import Given, check
 
-FUNCTIONS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+FUNCTIONS = {
     "sigmoid": (hm.sigmoid, special.expit),
     "relu": (hm.relu, lambda x: np.maximum(x, 0)),
     "gelu": (hm.gelu, lambda x: x * special.ndtr(x)),
@@ -31,7 +26,7 @@ RNG = np.random.default_rng(3)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_plain_arrays_have_scipys_values_without_overflow(name: str) -> None:
+def test_plain_arrays_have_scipys_values_without_overflow(name):
     function, judge = FUNCTIONS[name]
     x = np.concatenate([ENDS, 10 * RNG.normal(size=50)])
     np.testing.assert_allclose(function(x), judge(x), rtol=1e-11, atol=0)
@@ -39,7 +34,7 @@ def test_plain_arrays_have_scipys_values_without_overflow(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_types_are_scipys(name: str) -> None:
+def test_types_are_scipys(name):
     function, judge = FUNCTIONS[name]
     for given in (np.float32([0.5, -2]), np.array([1, -2]), [0.5, 1.5], 0.5, 1, np.float64(2), True):
         found = function(given)
@@ -51,17 +46,17 @@ def test_types_are_scipys(name: str) -> None:
 
 @pytest.mark.parametrize("name", [*FUNCTIONS, "softmax", "logsumexp"])
 @pytest.mark.parametrize("given", [1j, np.array([1 + 2j]), ["a"], None])
-def test_other_values_are_refused(name: str, given: Any) -> None:
+def test_other_values_are_refused(name, given):
     with pytest.raises(TypeError, match=rf"hm\.{name} takes"):
         getattr(hm, name)(given)
 
 
-def test_missing_values_are_refused() -> None:
+def test_missing_values_are_refused():
     with pytest.raises(ParameterError, match=r"hm\.softmax"):
         hm.softmax(np.ma.masked_array([1.0, 2.0], [True, False]))
 
 
-def test_of_ciphertexts_the_functions_on_intervals_are_named() -> None:
+def test_of_ciphertexts_the_functions_on_intervals_are_named():
     ctx = hm.Context(hm.ckks.Parameters.for_circuit(1, slots=4, degree=1024, security=None))
     x = ctx.encrypt(np.zeros(4), ctx.generate_secret_key())
     with pytest.raises(TypeError, match=r"hm\.circuits\.sigmoid\(\(low, high\)\)\(x\)"):
@@ -69,7 +64,7 @@ def test_of_ciphertexts_the_functions_on_intervals_are_named() -> None:
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_encrypted_arrays_have_them_on_their_range(name: str) -> None:
+def test_encrypted_arrays_have_them_on_their_range(name):
     function, judge = FUNCTIONS[name]
     plan = hm.compile(function, hm.ArraySpec((9,), range=(-6, 6)), precision_bits=9, security=None)
     x = np.linspace(-6, 6, 9)
@@ -78,7 +73,7 @@ def test_encrypted_arrays_have_them_on_their_range(name: str) -> None:
 
 
 @pytest.mark.parametrize("axis", [None, 0, -1, (0, 1)])
-def test_plain_softmax_and_logsumexp_are_scipys(axis: Any) -> None:
+def test_plain_softmax_and_logsumexp_are_scipys(axis):
     x = 300 * RNG.normal(size=(3, 4, 2))
     np.testing.assert_allclose(hm.softmax(x, axis), special.softmax(x, axis), rtol=1e-12)
     for kept in (False, True):
@@ -86,7 +81,7 @@ def test_plain_softmax_and_logsumexp_are_scipys(axis: Any) -> None:
         np.testing.assert_allclose(found, special.logsumexp(x, axis, keepdims=kept), rtol=1e-12)
 
 
-def wide(width: float) -> np.ndarray:
+def wide(width):
     """Rows whose largest value is at the low end of the range, at the high end, and alone."""
     rows = RNG.uniform(-width, width, (5, 6))
     rows[0], rows[1], rows[2, 1:] = -width, width, -width
@@ -95,7 +90,7 @@ def wide(width: float) -> np.ndarray:
 
 
 @pytest.mark.parametrize("width", [0.5, 5, 5.5, 12])  # halved 0, 0, 1 and 2 times
-def test_encrypted_softmax_is_right_anywhere_in_its_range(width: float) -> None:
+def test_encrypted_softmax_is_right_anywhere_in_its_range(width):
     """No row has a sum near 0: x - high is halved, and its exponentials squared, as often as it takes."""
     rows = wide(width)
     spec = hm.ArraySpec(rows.shape, range=(-width, width))
@@ -108,7 +103,7 @@ def test_encrypted_softmax_is_right_anywhere_in_its_range(width: float) -> None:
     np.testing.assert_allclose(hm.softmax(rows, -1, where=kept), expected, rtol=1e-12)
 
 
-def test_a_softmax_of_no_element_is_refused() -> None:
+def test_a_softmax_of_no_element_is_refused():
     kept = np.ones((2, 3), np.bool_)
     kept[1, 1:] = False
     assert hm.softmax(np.ones((2, 3)), 1, where=kept)[1].tolist() == [1, 0, 0]
@@ -120,7 +115,7 @@ def test_a_softmax_of_no_element_is_refused() -> None:
 
 
 @pytest.mark.parametrize("width", [0.5, 8, 15])  # halved 0, 1 and 2 times
-def test_encrypted_logsumexp_is_right_anywhere_in_its_range(width: float) -> None:
+def test_encrypted_logsumexp_is_right_anywhere_in_its_range(width):
     rows = wide(width)
     spec = hm.ArraySpec(rows.shape, range=(-width, width))
     plan = hm.compile(lambda x: hm.logsumexp(x, 1, keepdims=True), spec, precision_bits=12)
@@ -130,7 +125,7 @@ def test_encrypted_logsumexp_is_right_anywhere_in_its_range(width: float) -> Non
 
 
 @pytest.mark.parametrize(("count", "width"), [(6, 0.5), (6, 12), (2, 30)])
-def test_sums_of_exponentials_are_known_to_be_as_large_as_they_are(count: int, width: float) -> None:
+def test_sums_of_exponentials_are_known_to_be_as_large_as_they_are(count, width):
     """From half of the least to a sixteenth above the largest, by the ends of the range: of divisors."""
     x = Array(recorder := Recorder(), recorder.input("x", (count,), -width / 2, width / 2))
     first, *others = _shares(x, None)[1]
@@ -142,7 +137,7 @@ def test_sums_of_exponentials_are_known_to_be_as_large_as_they_are(count: int, w
         assert 1 < each.range[1] < 1.1
 
 
-def test_powers_are_numpys() -> None:
+def test_powers_are_numpys():
     given = Given(np.array([[-1.5, 0, 1], [2, -1, 0.5]]))
     check(lambda x: [x**power for power in range(12)], given)
     check(lambda x: [x**power for power in (15, 16, 17, 24, 31)], given, tolerance=1e-7)
@@ -150,7 +145,7 @@ def test_powers_are_numpys() -> None:
 
 # What random calls (test_random_programs.py) do not draw: complex numbers in between, functions and lists of
 # encrypted arrays as arguments, and `accumulate`.
-UNDRAWN: list[Program] = [
+UNDRAWN = [
     lambda x: (np.fft.fft(np.fft.fft(x)) / (1 - 2j))[0].imag,
     lambda x: np.imag(np.conjugate(np.fft.fft(x, len(np.fft.fft(x)) + 2)) - (3 - 1j)),
     lambda x: np.real((2 - np.fft.fft(x)) * np.fft.fft(x[::-1] * 2)),
@@ -166,22 +161,22 @@ UNDRAWN: list[Program] = [
 ]
 
 
-def _whole(x: Any) -> Any:
+def _whole(x):
     """Whole numbers of a plain array, which NumPy needs; an encrypted one as it is."""
     return x.astype(int) if isinstance(x, np.ndarray) else x
 
 
 @pytest.mark.parametrize("row", range(len(UNDRAWN)))
-def test_calls_with_other_arguments_are_numpys(row: int) -> None:
+def test_calls_with_other_arguments_are_numpys(row):
     check(UNDRAWN[row], Given(np.array([[-2.0, 0, 1], [2, -1, 2]]), step=1), tolerance=2**-10)
 
 
-def test_arrays_in_tuples_are_seen() -> None:
+def test_arrays_in_tuples_are_seen():
     given = Given(np.array([[-2.0, 0, 1], [2, -1, 2]]))
     check(lambda x: [np.stack((x, -x)), np.concatenate((x, [[1.0, 2, 3]], x)), *np.unstack(x)], given)
 
 
-def test_softmax_of_axes_encrypted() -> None:
+def test_softmax_of_axes_encrypted():
     x = RNG.uniform(-1, 1, (2, 3))
     for axis in (None, 0, (0, 1)):
         plan = hm.compile(
@@ -194,27 +189,27 @@ def test_softmax_of_axes_encrypted() -> None:
 
 
 @pytest.mark.parametrize("name", ["expit", "erf", "ndtr", "log1p", "exprel"])
-def test_ufuncs_of_scipy_are_approximated(name: str) -> None:
+def test_ufuncs_of_scipy_are_approximated(name):
     function = getattr(special, name)
     plan = hm.compile(function, hm.ArraySpec((9,), range=(0, 3)), precision_bits=9, security=None)
     x = np.linspace(0, 3, 9)
     np.testing.assert_allclose(plan.local(threads=1)(x), function(x), atol=8 * 2.0**-9)
 
 
-def test_other_functions_of_scipy_tell_what_there_is() -> None:
+def test_other_functions_of_scipy_tell_what_there_is():
     with pytest.raises(TypeError, match=r"hm\.softmax"):
         hm.compile(special.softmax, hm.ArraySpec((4,), range=(0, 1)))
     with pytest.raises(TypeError, match=r"np\.frexp takes no encrypted array"):
         hm.compile(np.frexp, hm.ArraySpec((4,), range=(0, 1)))
 
 
-def _leaky(x: Any, slope: float) -> Any:
+def _leaky(x, slope):
     encrypted = isinstance(x, Array)
     return circuits.leaky_relu(slope, (-2, 2), bits=14)(x) if encrypted else np.where(x > 0, x, slope * x)
 
 
 # Each row has functions of one name of one value that differ in one number.
-DIFFERING: list[list[Program]] = [
+DIFFERING = [
     [lambda x, a=a, b=b: np.clip(x, a, b) for a, b in ((-1, 1), (-1, 0), (0, 1), (0, 1.5))],
     [lambda x, a=a: _leaky(x, a) for a in (0.1, 0.3)],
     [lambda x, a=a: np.heaviside(x, a) for a in (0.5, 1)],
@@ -224,24 +219,24 @@ DIFFERING: list[list[Program]] = [
 
 
 @pytest.mark.parametrize("row", range(len(DIFFERING)))
-def test_functions_that_differ_in_one_number_stay_two(row: int) -> None:
+def test_functions_that_differ_in_one_number_stay_two(row):
     given = Given(np.array([[-2.0, 0, 1], [2, -1, 2]]), step=1 if row > 1 else None)
     check(lambda x: [each(x) for each in [*DIFFERING[row], *DIFFERING[row]]], given, tolerance=2**-7, bits=14)
 
 
-def test_complex_numbers_are_no_results() -> None:
+def test_complex_numbers_are_no_results():
     with pytest.raises(TypeError, match="returns ComplexArray as 'output'"):
         hm.compile(lambda x: np.fft.fft(x), hm.ArraySpec((4,), range=(-1, 1)))
     pair = hm.compile(lambda x: (np.fft.rfft(x).real, np.fft.rfft(x).imag), hm.ArraySpec((4,), range=(-1, 1)))
     assert pair.outputs == {"output0": (3,), "output1": (3,)}
 
 
-def test_power_spectrum_of_an_encrypted_signal() -> None:
+def test_power_spectrum_of_an_encrypted_signal():
     """At a secure preset, within the bits that are told."""
     t = np.arange(64)
     signal = np.sin(2 * np.pi * 5 * t / 64) + 0.25 * np.cos(2 * np.pi * 12 * t / 64)
 
-    def power(x: Any) -> Any:
+    def power(x):
         found = np.fft.rfft(x)
         return found.real**2 + found.imag**2
 

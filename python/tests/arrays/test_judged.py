@@ -1,9 +1,5 @@
 """The judge itself: which errors count as refusals."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -29,8 +25,8 @@ from .judged import called, judged
         (TypeError("not from the package: give another"), False),
     ],
 )
-def test_refusals_are_typed_and_name_the_way_out(error: Exception, refuses: bool) -> None:
-    def raises(*_: Any) -> Any:
+def test_refusals_are_typed_and_name_the_way_out(error, refuses):
+    def raises(*_):
         raise error
 
     for wanted in (np.arange(3.0), IndexError("of the judge")):
@@ -41,7 +37,7 @@ def test_refusals_are_typed_and_name_the_way_out(error: Exception, refuses: bool
         assert verdict.found == ("refused" if expected else "wrong"), verdict
 
 
-def test_errors_of_the_package_refuse() -> None:
+def test_errors_of_the_package_refuse():
     arguments = [np.array([True, False]), np.array([1.5, 2.0])]
     verdicts = list(judged(np.copysign, arguments[1:] * 2, {}, np.arange(2.0)))
     assert [each.found for each in verdicts] == ["refused"] * 3

@@ -1,10 +1,7 @@
 """Truth values, whole and real numbers: operators and functions of each pair of kinds are NumPy's."""
 
-from __future__ import annotations
-
 import functools
 import operator
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,14 +9,12 @@ import pytest
 
 import hemera as hm
 from hemera.arrays.array import Array
-from hemera.arrays.recorded import Kind
 from hemera.arrays.recorder import Recorder
 from hemera.errors import ParameterError
 
 Values = dict[str, Any]
-Program = Callable[[Any, Any], Any]
 
-VALUES: dict[Kind, tuple[Any, Any]] = {
+VALUES = {
     "b": (np.array([[True, False, True], [False, False, True]]), np.array([True, True, False])),
     "i": (np.array([[2, 0, -1], [1, -2, 2]]), np.array([1, -2, 2])),
     "f": (np.array([[1.5, 0.0, -0.5], [1.0, -2.0, 2.0]]), np.array([1.0, -1.5, 2.0])),
@@ -29,7 +24,7 @@ PAIRS = [(a, b) for a in "bif" for b in "bif"]
 TRUTHS = [True, False, True]
 UFUNCS = """add subtract multiply maximum minimum fmax fmin equal not_equal less less_equal greater
 greater_equal bitwise_and bitwise_or bitwise_xor logical_and logical_or logical_xor inner outer kron"""
-BINARY: dict[str, Program] = {
+BINARY = {
     **{name: getattr(operator, name) for name in ("add", "sub", "mul", "and_", "or_", "xor")},
     **{name: getattr(operator, name) for name in ("lt", "le", "gt", "ge", "eq", "ne")},
     **{name: getattr(np, name) for name in UFUNCS.split()},
@@ -58,7 +53,7 @@ FUNCTIONS = """negative positive invert logical_not absolute square sign conjuga
 any all cumsum var argmax argmin sort argsort median count_nonzero diff ediff1d trace average zeros_like
 ones_like ravel trapezoid cov"""
 OVER_AXES = ("sum", "max", "min", "any", "all", "prod")
-UNARY: dict[str, Callable[[Any], Any]] = {
+UNARY = {
     **{name: getattr(operator, name) for name in ("neg", "pos", "abs")},
     **{name: getattr(np, name) for name in FUNCTIONS.split()},
     **{f"{name} of an axis": functools.partial(getattr(np, name), axis=1) for name in OVER_AXES},
@@ -100,7 +95,7 @@ REFUSED = {
 """Where hemera may refuse what NumPy takes."""
 
 
-def evaluated(exact: bool, program: Program, x: Any, y: Any, encrypted: str) -> Any:
+def evaluated(exact, program, x, y, encrypted):
     """A program of two arrays in the clear, of which some are encrypted: values, of NumPy's type."""
     recorder = Recorder(precision_bits=np.inf if exact else 8)
     given = []
@@ -108,7 +103,7 @@ def evaluated(exact: bool, program: Program, x: Any, y: Any, encrypted: str) -> 
         if name not in encrypted:
             given.append(values)
             continue
-        kind: Kind = {"b": "b", "i": "i", "f": "f"}[values.dtype.kind]
+        kind = {"b": "b", "i": "i", "f": "f"}[values.dtype.kind]
         low, high = (0, 1) if kind == "b" else (-2, 2)
         number = recorder.input(name, values.shape, low, high, step=0.5 if kind == "f" else 1)
         given.append(Array(recorder, number, kind))
@@ -131,7 +126,7 @@ def evaluated(exact: bool, program: Program, x: Any, y: Any, encrypted: str) -> 
     )
 
 
-def assert_is_numpy_s(name: str, exact: bool, program: Program, x: Any, y: Any, encrypted: str) -> bool:
+def assert_is_numpy_s(name, exact, program, x, y, encrypted):
     """Whether it is computed; else it is refused, as by NumPy or where REFUSED has it."""
     try:
         expected = np.asarray(program(x, y))
@@ -157,7 +152,7 @@ def assert_is_numpy_s(name: str, exact: bool, program: Program, x: Any, y: Any, 
 
 @pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize("name", BINARY)
-def test_pairs_of_kinds(name: str, exact: bool) -> None:
+def test_pairs_of_kinds(name, exact):
     computed = 0
     for a, b in PAIRS:
         if exact and "f" in a + b:
@@ -169,37 +164,37 @@ def test_pairs_of_kinds(name: str, exact: bool) -> None:
 
 @pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize("name", UNARY)
-def test_single_kinds(name: str, exact: bool) -> None:
+def test_single_kinds(name, exact):
     for kind in "bi" if exact else "bif":
-        x, y = VALUES[kind]  # type: ignore[index]
+        x, y = VALUES[kind]
         assert_is_numpy_s(name, exact, lambda x, _: UNARY[name](x), x, y, "x")
 
 
-NUMBERS: list[Any] = [True, 0, 2, 0.0, 1.0, 2.0, np.int8(2), np.float32(2), np.array(2), np.array(2.0)]
-ON_THE_RIGHT: dict[str, Program] = {"pow": operator.pow, "np.power": np.power, "truediv": operator.truediv}
+NUMBERS = [True, 0, 2, 0.0, 1.0, 2.0, np.int8(2), np.float32(2), np.array(2), np.array(2.0)]
+ON_THE_RIGHT = {"pow": operator.pow, "np.power": np.power, "truediv": operator.truediv}
 ON_BOTH_SIDES = {name: BINARY[name] for name in ("add", "sub", "mul", "eq", "gt", "fmin", "logical_and")}
 
 
 @pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize("number", NUMBERS, ids=repr)
-def test_kinds_with_a_plain_number(number: Any, exact: bool) -> None:
+def test_kinds_with_a_plain_number(number, exact):
     for name, function in {**ON_BOTH_SIDES, **ON_THE_RIGHT}.items():
         sides = [lambda x, _, f=function: f(x, number), lambda x, _, f=function: f(number, x)]
         for kind in "bi" if exact else "bif":
-            x, y = VALUES[kind]  # type: ignore[index]
+            x, y = VALUES[kind]
             for program in sides[: 1 if name in ON_THE_RIGHT else 2]:
                 if name != "truediv" or number:
                     assert_is_numpy_s(name, exact, program, x, y, "x")
 
 
-def _alias(x: Any) -> Any:
+def _alias(x):
     y = x * 2
     z = y
     z += 1
     return y + z
 
 
-def _of_all(x: Any) -> Any:
+def _of_all(x):
     y, z = x + 0, x + 3
     y -= 1
     y *= x
@@ -210,14 +205,14 @@ def _of_all(x: Any) -> Any:
     return y
 
 
-def _accumulated(x: Any) -> Any:
+def _accumulated(x):
     total = 0
     for row in x:
         total += row
     return total
 
 
-def _copied(x: Any) -> Any:
+def _copied(x):
     y = x[0].copy()
     y += x[1]
     z = np.copy(x)
@@ -229,7 +224,7 @@ def _copied(x: Any) -> Any:
     return x + y + z + w.reshape(x.shape) + v
 
 
-def _unchanged(x: Any) -> Any:
+def _unchanged(x):
     y = x * 2
     kept = [abs(y * y), +y, y.copy(), y.clip(-100, 100), np.abs(y * y), np.positive(y), y**1]
     other = kept[0] + 0
@@ -238,7 +233,7 @@ def _unchanged(x: Any) -> Any:
     return other + kept[1] + kept[2] + kept[3] + kept[5] + kept[6] + y
 
 
-def _numbers(x: Any) -> Any:
+def _numbers(x):
     total = x.sum()
     other = total
     other += 1
@@ -248,7 +243,7 @@ def _numbers(x: Any) -> Any:
     return np.stack([total, other, first, second])
 
 
-def _masks(x: Any) -> Any:
+def _masks(x):
     y = x > 0
     z = y
     y |= x == -2
@@ -260,7 +255,7 @@ def _masks(x: Any) -> Any:
 
 
 @pytest.mark.parametrize("program", [_alias, _of_all, _accumulated, _copied, _unchanged, _numbers, _masks])
-def test_operators_in_place_are_numpy_s(program: Callable[[Any], Any]) -> None:
+def test_operators_in_place_are_numpy_s(program):
     x = VALUES["f"][0]
     expected = program(x.copy())
     recorder = Recorder(precision_bits=20)
@@ -269,7 +264,7 @@ def test_operators_in_place_are_numpy_s(program: Callable[[Any], Any]) -> None:
     np.testing.assert_allclose(recorder.program.evaluate_clear([x[None]])[0][0], expected, atol=1e-5)
 
 
-DECIDED: dict[str, Callable[[Any], Any]] = {
+DECIDED = {
     "above": lambda x: (x > 9) | (x == 3),
     "any above": lambda x: np.any(x > 9),
     "within": lambda x: x <= 7,
@@ -307,7 +302,7 @@ GIVEN = np.array([0, 5, 3, 2])
 
 @pytest.mark.parametrize("step", [1, None])
 @pytest.mark.parametrize("name", DECIDED)
-def test_comparisons_that_ranges_decide_are_masks(name: str, step: float | None) -> None:
+def test_comparisons_that_ranges_decide_are_masks(name, step):
     expected = DECIDED[name](GIVEN)
     spec = hm.ArraySpec((4,), range=(0, 5), step=step)
     if step is None and name not in WITHOUT_STEP:
@@ -321,7 +316,7 @@ def test_comparisons_that_ranges_decide_are_masks(name: str, step: float | None)
         np.testing.assert_array_equal(exact.evaluate_clear(GIVEN), expected)
 
 
-EDGES: list[tuple[Callable[[Any, Any], Any], float, float]] = [
+EDGES = [
     # Numbers from 0 to 5 are compared with the last threshold that is decided, and the first that is not.
     (operator.gt, 5, 4.999),
     (operator.lt, 0, 0.001),
@@ -333,9 +328,7 @@ EDGES: list[tuple[Callable[[Any, Any], Any], float, float]] = [
 
 
 @pytest.mark.parametrize(("compare", "last", "first"), EDGES)
-def test_the_last_threshold_that_a_range_decides(
-    compare: Callable[[Any, Any], Any], last: float, first: float
-) -> None:
+def test_the_last_threshold_that_a_range_decides(compare, last, first):
     spec = hm.ArraySpec((4,), range=(0, 5))
     plan = hm.compile(lambda x: compare(x, last), spec, security=None)
     np.testing.assert_allclose(plan.evaluate_clear(GIVEN), compare(GIVEN, last), atol=2.0**-8)
@@ -343,7 +336,7 @@ def test_the_last_threshold_that_a_range_decides(
         hm.compile(lambda x: compare(x, first), spec, security=None)
 
 
-def test_ranges_of_samples_decide_nothing() -> None:
+def test_ranges_of_samples_decide_nothing():
     """They are no promise for values in between; of inputs they are, since clients keep to them."""
     samples = np.random.default_rng(0).uniform(0, 1, (20, 4))
     spec = hm.ArraySpec((4,), range=(0, 9))
@@ -353,7 +346,7 @@ def test_ranges_of_samples_decide_nothing() -> None:
     np.testing.assert_allclose(plan.evaluate_clear(GIVEN), np.zeros(4), atol=2.0**-8)
 
 
-def _votes(m: Any, n: Any) -> Any:
+def _votes(m, n):
     return {
         "either": (m + n).sum(),
         "both": (m * n).sum(),
@@ -364,7 +357,7 @@ def _votes(m: Any, n: Any) -> Any:
 
 
 @pytest.mark.parametrize("scheme", ["ckks", "bfv"])
-def test_declared_truth_values_encrypted(scheme: str) -> None:
+def test_declared_truth_values_encrypted(scheme):
     m, n = np.array([True, True, False, False]), np.array([True, False, True, False])
     spec = hm.ArraySpec((4,), dtype=bool)
     plan = hm.compile(_votes, spec, spec, scheme=scheme, security=None)
@@ -376,7 +369,7 @@ def test_declared_truth_values_encrypted(scheme: str) -> None:
     assert plan.check(m[None] * 1, n[None] * 1, encrypted=0).bits > 8
 
 
-def test_eager_arrays_have_the_kind_of_their_values() -> None:
+def test_eager_arrays_have_the_kind_of_their_values():
     m, n = np.array([True, True, False]), np.array([False, True, True])
     a, b = hm.array(m), hm.array(n)
     whole, real = hm.array(np.array([2, 3, 4]), range=(0, 5)), hm.array([2.5, 3, 4], range=(0, 5))
@@ -403,7 +396,7 @@ def test_eager_arrays_have_the_kind_of_their_values() -> None:
         ({"dtype": bool, "step": 0.5}, r"range \(0, 1\) and the step 1"),
     ],
 )
-def test_types_of_inputs(options: dict[str, Any], message: str) -> None:
+def test_types_of_inputs(options, message):
     with pytest.raises(ParameterError, match=message):
         hm.ArraySpec((2,), **options)
     assert hm.ArraySpec((2,), dtype=bool) == hm.ArraySpec((2,), (0, 1), "", 1, dtype=np.bool_)
@@ -411,7 +404,7 @@ def test_types_of_inputs(options: dict[str, Any], message: str) -> None:
     assert hm.ArraySpec((2,), (0, 9), dtype=float).step is None
 
 
-def test_types_of_values() -> None:
+def test_types_of_values():
     x = Array(recorder := Recorder(), recorder.input("x", (3,), -3, 200, step=1))
     for dtype in (np.int16, np.int64, np.float32, float, int):
         assert x.astype(dtype).dtype.kind == np.dtype(dtype).kind

@@ -1,10 +1,6 @@
 """The layouts that the search chooses, by the diagonals that their maps take."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +16,7 @@ from hemera.arrays.recorder import Recorder
 from hemera.arrays.sparse_map import SparseMap
 
 
-def diagonals(function: Callable[[Any], Any], shape: tuple[int, ...], most_slots: int = 1) -> list[int]:
+def diagonals(function, shape, most_slots=1):
     """The diagonals of each linear map of a program, those that only scale left out."""
     x = Array(recorder := Recorder(), recorder.input("x", shape, -1, 1))
     recorder.program.outputs = [("y", function(x)._number)]
@@ -35,7 +31,7 @@ def diagonals(function: Callable[[Any], Any], shape: tuple[int, ...], most_slots
     return [len(each.numbers) for each in maps if each.only_scales is None]
 
 
-def residual(x: Any, widths: tuple[int, ...]) -> Any:
+def residual(x, widths):
     """Groups of two residual blocks: each group after the first one halves the image."""
     rng = np.random.default_rng(0)
     channels = x.shape[0]
@@ -50,7 +46,7 @@ def residual(x: Any, widths: tuple[int, ...]) -> Any:
     return x
 
 
-def test_residual_networks_take_multiplexed_packing() -> None:
+def test_residual_networks_take_multiplexed_packing():
     """The counts of ResNet-20's layers packed by hand: with channels between the pixels of one after each
     stride of 2 (E. Lee et al., "Low-complexity deep convolutional neural networks on fully homomorphic
     encryption using multiplexed parallel convolutions", ICML 2022, section 4). Where slots are left, every
@@ -62,12 +58,12 @@ def test_residual_networks_take_multiplexed_packing() -> None:
     assert sum(found) < 0.8 * sum(by_hand)
 
 
-def test_strides_without_shortcuts() -> None:
+def test_strides_without_shortcuts():
     """Bits of an image's indices are followed through a kernel, whose numbers blur them."""
     rng = np.random.default_rng(1)
     kernels = rng.normal(size=(3, 8, 8, 3, 3))
 
-    def chain(x: Any) -> Any:
+    def chain(x):
         x = conv(x, rng.normal(size=(8, 4, 3, 3)), stride=2, padding=1)
         for kernel in kernels:
             x = conv(x**2, kernel, padding=1)
@@ -77,7 +73,7 @@ def test_strides_without_shortcuts() -> None:
     assert diagonals(chain, (4, 16, 16)) == [64, 42, 98, 42]
 
 
-def test_costs_of_searches_are_those_of_their_maps() -> None:
+def test_costs_of_searches_are_those_of_their_maps():
     """Three maps of the same entries between arrays of other shapes: a cost of one is none of the other."""
     recorder, places = Recorder(), np.arange(24)
     own = SparseMap.of(24, 24, places, places[::-1] // 3 * 2, places + 1)
@@ -97,13 +93,13 @@ def test_costs_of_searches_are_those_of_their_maps() -> None:
         assert choice.cost == pytest.approx(wanted)
 
 
-def test_what_searches_remember_changes_no_choice(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_searches_remember_changes_no_choice(monkeypatch):
     """Groups are not settled again next to the same layouts, which counts as if they were."""
 
-    def found(*, remembers: bool) -> Any:
-        trials: list[int] = []
+    def found(*, remembers):
+        trials = []
 
-        def tried(own: Any, name: int, first: Any) -> Any:
+        def tried(own, name, first):
             own._settled = own._settled if remembers else {}
             changed = settle(own, name, first)
             trials.append(own.trials)
@@ -118,17 +114,17 @@ def test_what_searches_remember_changes_no_choice(monkeypatch: pytest.MonkeyPatc
     assert found(remembers=True) == found(remembers=False)
 
 
-def test_the_search_is_deterministic() -> None:
+def test_the_search_is_deterministic():
     assert len({tuple(diagonals(lambda x: residual(x, (2, 4)), (2, 8, 8))) for _ in range(2)}) == 1
 
 
 @pytest.mark.parametrize("shape", [(3, 5), (4, 8), (1, 7), (6,)])
-def test_layouts_of_neighbours_carry_over_a_transposition(shape: tuple[int, ...]) -> None:
+def test_layouts_of_neighbours_carry_over_a_transposition(shape):
     """A transposed array lies as the array does: the map moves nothing."""
     assert diagonals(lambda x: (x**2).T ** 2, shape) == []
 
 
-def test_copies_only_where_there_is_room() -> None:
+def test_copies_only_where_there_is_room():
     kernel = np.random.default_rng(2).normal(size=(8, 8, 3, 3))
     tight = diagonals(lambda x: conv(x, kernel, padding=1) ** 2, (8, 8, 8))
     wide = diagonals(lambda x: conv(x, kernel, padding=1) ** 2, (8, 8, 8), most_slots=1 << 13)
@@ -136,7 +132,7 @@ def test_copies_only_where_there_is_room() -> None:
     assert Layout.raster((8, 8, 8)).period == 512
 
 
-def test_convolutions_that_differ_in_one_field_are_different_maps() -> None:
+def test_convolutions_that_differ_in_one_field_are_different_maps():
     x = Array(recorder := Recorder(), recorder.input("x", (1, 9), -1, 1))
-    fields: list[dict[str, int]] = [{}, {"stride": 2}, {"padding": 1}, {"dilation": 2}]
+    fields = [{}, {"stride": 2}, {"padding": 1}, {"dilation": 2}]
     assert [conv(x, np.ones((1, 1, 3)), **each).shape[1] for each in fields] == [7, 4, 9, 5]

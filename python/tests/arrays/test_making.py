@@ -1,10 +1,6 @@
 """Errors of functions that can not be made name the function, the user's line and the ways out."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +13,7 @@ NEAR_0 = hm.ArraySpec((3,), range=(1e-7, 100))
 LINE = r"test_making\.py:\d+"
 
 # The function, the inputs, and what the error says first.
-REFUSED: dict[str, tuple[Callable[[Any], Any], hm.ArraySpec, str]] = {
+REFUSED = {
     "exp": (lambda x: np.exp(x), WIDE, r"^exp of values from -60 to 60"),
     "exp2": (lambda x: np.exp2(x), WIDE, r"^values up to 1.1\d*e\+18 .* too large"),
     "log": (lambda x: np.log(x), NEAR_0, r"^log of values from 1e-07 to 100"),
@@ -32,7 +28,7 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], hm.ArraySpec, str]] = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_functions_that_can_not_be_made_are_named(name: str) -> None:
+def test_functions_that_can_not_be_made_are_named(name):
     function, spec, first = REFUSED[name]
     bits = {"maximum": 50, "relu": 40, "softmax": 50}.get(name, 24)
     with pytest.raises((ParameterError, LevelError)) as caught:
@@ -44,7 +40,7 @@ def test_functions_that_can_not_be_made_are_named(name: str) -> None:
         assert way in text
 
 
-def test_bootstraps_of_too_large_values_name_the_deepest_line() -> None:
+def test_bootstraps_of_too_large_values_name_the_deepest_line():
     with pytest.raises(RangeError, match=rf"a bootstrap of values of a magnitude .*{LINE}"):
         hm.compile(lambda x: hm.softmax(x) * x**8, WIDE)
 
@@ -57,11 +53,11 @@ def test_bootstraps_of_too_large_values_name_the_deepest_line() -> None:
         (lambda x: hm.circuits.sigmoid((-8, 8))(x), "sigmoid is for values from -8 to 8"),
     ],
 )
-def test_ranges_that_do_not_fit_tell_the_line(function: Callable[[Any], Any], first: str) -> None:
+def test_ranges_that_do_not_fit_tell_the_line(function, first):
     with pytest.raises(RangeError, match=rf"^{re.escape(first)}.*({LINE}|\(\)).*calibrate="):
         hm.compile(function, WIDE)
 
 
-def test_a_function_without_values_tells_where() -> None:
+def test_a_function_without_values_tells_where():
     with pytest.raises(ParameterError, match=rf"^arccos is not finite everywhere from -60 to 60 \({LINE}\)"):
         hm.compile(lambda x: np.arccos(x), WIDE)

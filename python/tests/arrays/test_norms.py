@@ -1,11 +1,7 @@
 """Ranges by the Cauchy-Schwarz inequality: of sums of products that are divided by roots of sums of squares.
 The judge is NumPy on vectors that are parallel, opposite, one of them 0, or drawn; and on encrypted ones."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,27 +14,26 @@ from hemera.arrays.recorded import number_of
 COUNT = 12
 WEIGHTS = np.arange(1.0, COUNT + 1)
 RNG = np.random.default_rng(4)
-Program = Callable[[Any, Any], Any]
 
 
-def root(x: Any) -> Any:
+def root(x):
     return np.sqrt((x * x).sum() + 0.01)
 
 
-def apart(x: Any) -> Any:
+def apart(x):
     return x - x.mean()
 
 
-def rows(x: Any, y: Any) -> Any:
+def rows(x, y):
     x = x.reshape(3, 4)
     return x @ y[:4] / (np.sqrt((x**2).sum(1) + 0.01) * np.sqrt(y[:4] @ y[:4] + 0.01))
 
 
-def weighted(x: Any, y: Any) -> Any:
+def weighted(x, y):
     return (WEIGHTS * x * y).sum() / np.sqrt((WEIGHTS * x * x).sum() * (WEIGHTS * y * y).sum() + 0.01)
 
 
-PROGRAMS: dict[str, tuple[Program, float]] = {
+PROGRAMS = {
     "cosine": (lambda x, y: x @ y / (root(x) * root(y)), 1),
     "of one root": (lambda x, y: x @ y / np.sqrt((x @ x) * (y @ y) + 0.01), 1),
     "norms and a number": (lambda x, y: x @ y / (np.linalg.norm(x) * np.linalg.norm(y) + 0.1), 1),
@@ -54,14 +49,14 @@ PROGRAMS: dict[str, tuple[Program, float]] = {
 }
 
 
-def recorded(program: Program) -> tuple[float, float]:
+def recorded(program):
     recorder = FusingRecorder(precision_bits=16)
     x, y = (Array(recorder, recorder.input(name, (COUNT,), -1.0, 1.0)) for name in "xy")
     return recorder.range(number_of(program(x, y)))
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_quotients_have_the_range_of_the_inequality(name: str) -> None:
+def test_quotients_have_the_range_of_the_inequality(name):
     program, most = PROGRAMS[name]
     low, high = recorded(program)
     assert -1.1 * most <= low < 0 < high <= 1.1 * most
@@ -72,7 +67,7 @@ def test_quotients_have_the_range_of_the_inequality(name: str) -> None:
     assert high >= max(values) >= 0.9 * most
 
 
-def test_other_quotients_keep_their_ranges() -> None:
+def test_other_quotients_keep_their_ranges():
     """Ranges of other divisors, of sums with another summand, and of sums that are no squares."""
     for program in (
         lambda x, y: x @ y / (root(x) * root(x)),
@@ -87,7 +82,7 @@ def test_other_quotients_keep_their_ranges() -> None:
         assert max(-low, high) >= max(values) > 1.2
 
 
-def test_products_of_equal_elements_are_not_negative() -> None:
+def test_products_of_equal_elements_are_not_negative():
     assert recorded(lambda x, _: x[:4] @ x[:4])[0] == 0
     assert recorded(lambda x, _: (WEIGHTS * x * x).sum())[0] == 0
     assert recorded(lambda x, _: (-x * x).sum())[1] == 0
@@ -96,7 +91,7 @@ def test_products_of_equal_elements_are_not_negative() -> None:
 
 
 @pytest.mark.parametrize("name", ["cosine", "of one root", "weighted", "rows"])
-def test_encrypted_quotients(name: str) -> None:
+def test_encrypted_quotients(name):
     program, _ = PROGRAMS[name]
     plan = hm.compile(program, *[hm.ArraySpec(COUNT, range=(-1, 1))] * 2, security=None)
     run, x = plan.local(threads=1), RNG.uniform(-1, 1, COUNT)

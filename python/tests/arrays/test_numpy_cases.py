@@ -1,13 +1,10 @@
 """NumPy's own tests as judges: no call of a function that takes encrypted arrays has a wrong result."""
 
-from __future__ import annotations
-
 import functools
 import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -70,28 +67,27 @@ FOUND = {
 
 
 @functools.cache
-def counts() -> dict[str, dict[str, int]]:
+def counts():
     """Counts by function, in a process of their own: NumPy's tests change what they test."""
     command = [sys.executable, Path(__file__).with_name("numpy_cases.py"), "--json", "--most", "8", *FAST]
     told = subprocess.run(command, check=True, capture_output=True, text=True)
-    found: dict[str, dict[str, int]] = json.loads(told.stdout.splitlines()[-1])
-    return found
+    return json.loads(told.stdout.splitlines()[-1])
 
 
-def test_no_result_is_wrong() -> None:
+def test_no_result_is_wrong():
     assert {name for name, own in counts().items() if own.get("wrong")} == set()
     assert sum(own.get("right", 0) for own in counts().values()) > 1500
 
 
-def test_functions_that_move_elements_are_right() -> None:
+def test_functions_that_move_elements_are_right():
     right = {name for name, own in counts().items() if own.get("right")}
     assert {each.__name__ for each in MOVING} - right <= ELSEWHERE
 
 
 @pytest.mark.parametrize("name", FOUND)
-def test_what_was_wrong_is_not(name: str) -> None:
+def test_what_was_wrong_is_not(name):
     function, arguments, options = FOUND[name]
-    wanted: Any = called(function, arguments, options)
+    wanted = called(function, arguments, options)
     verdicts = list(judged(function, arguments, options, wanted))
     assert verdicts
     assert [each.told for each in verdicts if each.found == "wrong"] == []

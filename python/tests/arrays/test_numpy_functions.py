@@ -1,10 +1,7 @@
 """Functions of circuits on arrays, arrays in loops, and the functions that NumPy's are made of. Others are in
 test_random_programs.py."""
 
-from __future__ import annotations
-
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,14 +13,14 @@ from hemera.arrays.folding import folded
 from hemera.arrays.operations import Apply
 from hemera.errors import ParameterError, RangeError
 
-from .programs import Given, Program, Values, check, recorded
+from .programs import Given, check, recorded
 
 
-def uniform(shape: tuple[int, ...], seed: int) -> Values:
+def uniform(shape, seed):
     return np.random.default_rng(seed).uniform(-2, 2, shape)
 
 
-def test_functions_of_circuits() -> None:
+def test_functions_of_circuits():
     """With plain numbers in place of encrypted ones, and shapes that broadcast."""
     given = Given(uniform((2, 3), 1))
     wide = np.array([[[1.0]], [[-0.5]]])
@@ -37,7 +34,7 @@ def test_functions_of_circuits() -> None:
     check(lambda x: compare(x, 0.25) if isinstance(x, Array) else x > 0.25, apart, tolerance=2**-10)
 
 
-def test_gelu() -> None:
+def test_gelu():
     """x P(X <= x) of the normal distribution (D. Hendrycks, K. Gimpel, arXiv 1606.08415)."""
     given = Given(uniform((4,), 2))
     error_function = np.vectorize(math.erf)
@@ -48,12 +45,12 @@ def test_gelu() -> None:
     )
 
 
-def test_arrays_are_iterated() -> None:
+def test_arrays_are_iterated():
     check(lambda x: [row.sum() for row in x], Given(uniform((3, 2), 3)))
     check(lambda x: sum(x), Given(uniform((3, 2), 3)))
 
 
-def test_samples_let_correlations_be() -> None:
+def test_samples_let_correlations_be():
     """Without them a variance can be 0."""
     given = Given(np.array([[0.5, -1.0, 1.5, 0.1], [0.75, 0.0, -1.75, 1.0]]))
     check(lambda x: np.corrcoef(x), given, tolerance=2**-9, samples=True)
@@ -62,14 +59,14 @@ def test_samples_let_correlations_be() -> None:
         recorded(np.corrcoef, [given])
 
 
-def functions_of(program: Program, given: Given) -> list[str]:
+def functions_of(program, given):
     """The first words of the names of functions that a program takes."""
     recorder, _ = recorded(program, [given])
     operations = [node.operation for node in folded(recorder.program).nodes]
     return [each.function.name.split()[0] for each in operations if isinstance(each, Apply)]
 
 
-def test_functions_are_no_deeper_than_they_have_to_be() -> None:
+def test_functions_are_no_deeper_than_they_have_to_be():
     real = Given(np.zeros(3))
     assert functions_of(lambda x: np.clip(x, -1, 1), real) == ["clip"]
     assert functions_of(lambda x: np.clip(x, -3, 1), real) == ["relu"]
@@ -86,11 +83,11 @@ def test_functions_are_no_deeper_than_they_have_to_be() -> None:
 
 
 @pytest.mark.parametrize(("low", "high"), [("x", 6.0), (2.0, "x"), ("x", -1.0), (None, "x"), ("x", "x")])
-def test_clip_of_plain_numbers_by_encrypted_ends(low: Any, high: Any) -> None:
+def test_clip_of_plain_numbers_by_encrypted_ends(low, high):
     """Where they are the wrong way round NumPy takes the upper one."""
     numbers, given = np.arange(10.0), np.array([0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4, 0, 1])
 
-    def clipped(x: Any) -> Any:
+    def clipped(x):
         return np.clip(numbers, *(x if isinstance(end, str) else end for end in (low, high)))
 
     plan = hm.compile(clipped, hm.ArraySpec((10,), range=(0, 4)))

@@ -1,9 +1,6 @@
 """What each operation of array programs says of itself, against NumPy."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -28,7 +25,7 @@ OFFSET, TABLE, KINDS = RANDOM.normal(size=6), RANDOM.integers(-9, 9, (5, 2)), np
 SIGMOID = circuits.sigmoid((-4, 4), bits=10)
 
 
-def _map(matrix: Any) -> SparseMap:
+def _map(matrix):
     rows, columns = np.nonzero(matrix)
     return SparseMap.of(*matrix.shape, rows, columns, matrix[rows, columns])
 
@@ -46,7 +43,7 @@ EACH = pytest.mark.parametrize("case", [
 ])  # fmt: skip
 
 
-def _drawn(own: Any, low: Any, high: Any, count: int) -> Any:
+def _drawn(own, low, high, count):
     """Flat values between these, half of them at an end."""
     inside, at_ends = RANDOM.random((count, 6)), RANDOM.integers(0, 2, (count, 6))
     found = low + (high - low) * np.where(RANDOM.random((count, 1)) < 0.5, inside, at_ends)
@@ -54,7 +51,7 @@ def _drawn(own: Any, low: Any, high: Any, count: int) -> Any:
 
 
 @EACH
-def test_values_levels_and_titles(case: Any) -> None:
+def test_values_levels_and_titles(case):
     own, judge, count, ends, depth, title = case
     xs = [_drawn(own, *ends, 50) for _ in range(count)]
     for exact, error in ((False, SIGMOID.error if own is FUNCTION else 1e-12), (True, 1e-12)):
@@ -69,7 +66,7 @@ def test_values_levels_and_titles(case: Any) -> None:
 
 
 @EACH
-def test_intervals_and_errors(case: Any) -> None:
+def test_intervals_and_errors(case):
     own, judge, count, ends, *_ = case
     given = [np.sort(_drawn(own, *ends, 2), axis=0) for _ in range(count)]
     given = [np.repeat([ends], 6, axis=0).T] if own is INPUT else given
@@ -89,14 +86,14 @@ def test_intervals_and_errors(case: Any) -> None:
     assert (bound <= 3 * most + 3 * slack).all()  # and is of their size
 
 
-def test_squares_are_not_negative_and_functions_have_intervals() -> None:
+def test_squares_are_not_negative_and_functions_have_intervals():
     x, y = ((np.array([-2.0]), np.array([1.0])) for _ in range(2))
     assert (PRODUCT.bounds([x, x], (1,)), PRODUCT.bounds([x, y], (1,))) == ((0, 4), (-2, 4))
     assert (PRODUCT.title(1, 1), FUNCTION.intervals, PRODUCT.intervals) == ("square", [(-4, 4)], ())
     assert FUNCTION.clear([np.array([9.0])], (), clip=True) == FUNCTION.clear([np.array([4.0])], ())
 
 
-def test_operations_that_differ_in_a_field_are_not_merged() -> None:
+def test_operations_that_differ_in_a_field_are_not_merged():
     own, nearly = Affine((_map(A),), OFFSET), Affine((_map(A * (1 + 1e-15)),), OFFSET)
     for case in (
         [own, nearly, Affine(own.maps, OFFSET + 1e-15), Affine((_map(A.T),), OFFSET), Affine(own.maps)],
@@ -109,8 +106,8 @@ def test_operations_that_differ_in_a_field_are_not_merged() -> None:
         assert len(folded(program).nodes) == 1 + len(case)
 
 
-def test_an_operation_that_a_pass_has_no_method_for_is_refused() -> None:
-    def program(own: Any) -> TensorProgram:
+def test_an_operation_that_a_pass_has_no_method_for_is_refused():
+    def program(own):
         found = TensorProgram()
         found.outputs = [("y", found.add(own, [found.add(INPUT, (), SHAPE)], SHAPE, "here.py:3"))]
         return found

@@ -1,25 +1,18 @@
 """np.where of real numbers: two pieces of a function that meet are one function. The judge is NumPy."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pytest
 
 import hemera as hm
 
-Function = Callable[[Any], Any]
 
-
-def two_kinks(x: Any) -> Any:
+def two_kinks(x):
     y = np.where(x > 1, x, 1)
     return np.where(y < 2, y, 2)
 
 
 POINTS = np.concatenate([np.linspace(-4, 4, 61), [-1e-9, 0.0, 1e-9]])
-PIECES: dict[str, tuple[Function, float]] = {
+PIECES = {
     "leaky >": (lambda x: np.where(x > 0, x, 0.1 * x), 10),
     "leaky >=": (lambda x: np.where(x >= 0, x, 0.1 * x), 10),
     "leaky <": (lambda x: np.where(x < 0, 0.1 * x, x), 10),
@@ -51,7 +44,7 @@ PIECES: dict[str, tuple[Function, float]] = {
 
 
 @pytest.mark.parametrize("name", list(PIECES))
-def test_pieces_that_meet_are_one_function(name: str) -> None:
+def test_pieces_that_meet_are_one_function(name):
     function, bits = PIECES[name]
     plan = hm.compile(function, hm.ArraySpec(POINTS.shape, range=(-4, 4)), precision_bits=bits)
     wanted = function(POINTS)
@@ -59,7 +52,7 @@ def test_pieces_that_meet_are_one_function(name: str) -> None:
     np.testing.assert_allclose(plan.evaluate_clear(POINTS), wanted, rtol=0, atol=atol)
 
 
-REFUSED: dict[str, Function] = {
+REFUSED = {
     "a jump": lambda x: np.where(x > 1, x, x - 0.25),
     "a small jump": lambda x: np.where(x > 1, x, x - 0.01),
     "two values": lambda x: np.where(x > 1, 1, -1),
@@ -89,19 +82,19 @@ REFUSED: dict[str, Function] = {
 
 
 @pytest.mark.parametrize("name", list(REFUSED))
-def test_what_jumps_needs_a_step(name: str) -> None:
+def test_what_jumps_needs_a_step(name):
     with pytest.raises(TypeError, match="multiples of a known step"):
         hm.compile(REFUSED[name], hm.ArraySpec(POINTS.shape, range=(-4, 4)), precision_bits=16)
 
 
-def test_pieces_of_integers_are_integers() -> None:
+def test_pieces_of_integers_are_integers():
     x, spec = np.arange(-5, 6), hm.ArraySpec((11,), range=(-5, 5), dtype=int)
     found = hm.compile(lambda x: np.where(np.abs(x) > 2, np.abs(x), 2), spec).evaluate_clear(x)
     assert (found.dtype, found.tolist()) == (np.int64, np.maximum(np.abs(x), 2).tolist())
 
 
-def test_a_comparison_that_no_result_needs_is_no_error() -> None:
-    def program(x: Any) -> Any:
+def test_a_comparison_that_no_result_needs_is_no_error():
+    def program(x):
         np.where(x > 1, 1, -1)
         return x + 1
 
@@ -109,13 +102,13 @@ def test_a_comparison_that_no_result_needs_is_no_error() -> None:
     np.testing.assert_allclose(plan.evaluate_clear([1.0, 2, 3]), [2, 3, 4], atol=2.0**-14)
 
 
-def test_choices_of_steps_have_a_step() -> None:
+def test_choices_of_steps_have_a_step():
     """Also with 0, which is a multiple of any: they can be compared."""
     mask, x = np.arange(8) % 2 == 0, np.arange(-3.0, 5)
     specs = [hm.ArraySpec((8,), dtype=bool), hm.ArraySpec((8,), range=(-3, 4), step=1)]
     for other in (0, 0.0, 2, np.arange(8.0)):
 
-        def function(mask: Any, x: Any, other: Any = other) -> Any:
+        def function(mask, x, other=other):
             return np.where(mask, x, other) > 1
 
         plan = hm.compile(function, *specs)
@@ -123,7 +116,7 @@ def test_choices_of_steps_have_a_step() -> None:
 
 
 @pytest.mark.parametrize("least", [1.0, 0.99])
-def test_maxima_of_ranges_that_do_not_meet_take_no_function(least: float) -> None:
+def test_maxima_of_ranges_that_do_not_meet_take_no_function(least):
     x, y = np.linspace(0, 1, 5), np.linspace(3, least, 5)
     specs = [hm.ArraySpec((5,), range=(0, 1)), hm.ArraySpec((5,), range=(least, 3))]
     plan = hm.compile(lambda x, y: [np.maximum(x, y) + x, np.minimum(x, y)], *specs)

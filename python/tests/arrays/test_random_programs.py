@@ -1,13 +1,9 @@
 """Random programs of all functions that take encrypted arrays, judged by NumPy: values, shapes and kinds, and
 what is told of each value before: its range, its step and its sign."""
 
-from __future__ import annotations
-
 import collections
 import itertools
 import warnings
-from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pytest
@@ -20,13 +16,13 @@ from hemera.arrays.tiling import split
 
 from .judged import is_refusal, leaves
 from .programs import on_tiles
-from .random_calls import Call, Drawing, Place, Random, all_draws
+from .random_calls import Drawing, Place, all_draws
 
 DRAWS = all_draws()
 BITS = 8
 MOST, LARGEST, MOST_WHOLE = 60, 1e4, 2.0**52
 """Elements and magnitudes of values that further operations take, and of results that are compared."""
-KINDS: list[tuple[str, float, float, float | None]] = [
+KINDS = [
     ("b", 0, 1, 1),
     *(("i", low, high, 1) for low, high in ((0, 7), (-4, 4), (-9, -2), (0, 2), (-3, 1), (100, 106), (-6, 0))),
     *(("f", low, high, 0.5) for low, high in ((0, 3), (-1, 2), (-4, -1))),
@@ -62,18 +58,18 @@ LENIENT = {"np.round", "np.bincount", "np.correlate", "np.cov", "np.multi_dot"}
 class Program:
     """Values of a program: for four draws of the inputs in the clear, and encrypted."""
 
-    def __init__(self, seed: Any) -> None:
-        self.rng: Random = np.random.default_rng(seed)
+    def __init__(self, seed):
+        self.rng = np.random.default_rng(seed)
         self.recorder = Recorder(precision_bits=BITS)
-        self.clear: list[Sequence[Any]] = []
-        self.arrays: list[Array] = []
-        self.inputs: list[Any] = []
-        self.calls: list[Call] = []
+        self.clear = []
+        self.arrays = []
+        self.inputs = []
+        self.calls = []
         for _ in range(self.rng.integers(1, 3)):
             self.add_input(SHAPES[self.rng.integers(len(SHAPES))])
         self.add_input(self.clear[0][0].shape)
 
-    def add_input(self, shape: tuple[int, ...]) -> None:
+    def add_input(self, shape):
         kind, low, high, step = KINDS[self.rng.integers(len(KINDS))]
         ends = np.full(shape, low), np.full(shape, high)
         if self.rng.random() < 0.5:  # of each element its own
@@ -90,9 +86,9 @@ class Program:
         self.recorder.narrow(number, rows[1].ravel(), rows[2].ravel())
         self.inputs.append(rows)
         self.clear.append(list(rows.astype({"b": np.bool_, "i": np.int64, "f": np.float64}[kind])))
-        self.arrays.append(Array(self.recorder, number, kind))  # type: ignore[arg-type]
+        self.arrays.append(Array(self.recorder, number, kind))
 
-    def call(self, name: str) -> str:
+    def call(self, name):
         """Draw a call, and take its results in: "right", "refused", or "undefined" where NumPy refuses."""
         at = int(self.rng.integers(len(self.arrays)))
         if name[name.find(".") + 1 :] in EXACT:
@@ -126,7 +122,7 @@ class Program:
             self.take(call, own, wanted)
         return "right"
 
-    def take(self, call: Call, own: Any, wanted: Sequence[Any]) -> None:
+    def take(self, call, own, wanted):
         plain = [np.asarray(each) for each in wanted]
         assert np.shape(own) == plain[0].shape, (str(call), np.shape(own), plain[0].shape)
         kind = {"u": "i"}.get(plain[0].dtype.kind, plain[0].dtype.kind)
@@ -140,14 +136,14 @@ class Program:
             self.arrays.append(own)
             self.clear.append(wanted if own.shape or isinstance(wanted[0], np.generic) else plain)
 
-    def small(self) -> bool:
+    def small(self):
         """Whether further operations can take the last values: else they are left out."""
         for at in range(len(self.inputs), len(self.arrays)):
             if self.arrays[at].size > MOST or np.abs(np.asarray(self.clear[at], np.float64)).max() > LARGEST:
                 return False
         return True
 
-    def check(self, *, in_other_forms: bool) -> None:
+    def check(self, *, in_other_forms):
         """All values are those of NumPy, in each form of the program, and what is told of them holds."""
         program, told = self.recorder.program, "; ".join(map(str, self.calls))
         values = program.values(self.inputs, formulas=program.approximated)
@@ -171,7 +167,7 @@ class Program:
             self.check_forms(told, values, near)
         self.check_told(told, values, near)
 
-    def check_forms(self, told: str, values: Sequence[Any], near: Sequence[Any]) -> None:
+    def check_forms(self, told, values, near):
         program = self.recorder.program
         program.outputs = [(str(at), each._number) for at, each in enumerate(self.arrays)]
         simpler, squared = folded(program), folded(with_squares(program))
@@ -185,7 +181,7 @@ class Program:
                 size = max(1.0, float(np.abs(wanted[array._number]).max()))
                 assert np.allclose(found[place], wanted[array._number], rtol=0, atol=2e-6 * size), told
 
-    def check_told(self, told: str, values: Sequence[Any], near: Sequence[Any]) -> None:
+    def check_told(self, told, values, near):
         recorder = self.recorder
         for number, (meant, is_near) in enumerate(zip(values, near, strict=True)):
             size = max(1.0, float(np.abs(is_near).max()))
@@ -199,7 +195,7 @@ class Program:
                 assert np.abs(meant / step - np.round(meant / step)).max() < 1e-4, (told, number, step)
 
 
-def _taken(call: Call, clear: Sequence[Any]) -> list[Any]:
+def _taken(call, clear):
     return [
         row
         for each in [*leaves(call.arguments), *call.options.values()]
@@ -207,20 +203,20 @@ def _taken(call: Call, clear: Sequence[Any]) -> list[Any]:
     ]
 
 
-def _wide(value: Any) -> Any:
+def _wide(value):
     return value.astype(np.int64) if value.dtype == np.bool_ else value
 
 
-def _floats(value: Any) -> Any:
+def _floats(value):
     return value if isinstance(value, Exception) else np.asarray(value, np.float64)[()]
 
 
-def _is_exact(value: Any) -> bool:
+def _is_exact(value):
     scaled = np.asarray(value, np.float64) * 64
     return bool((scaled == np.round(scaled)).all())
 
 
-def _called(call: Call, values: Sequence[Any], *, encrypted: bool = False) -> Any:
+def _called(call, values, *, encrypted=False):
     with warnings.catch_warnings(), np.errstate(all="ignore" if encrypted else "raise", under="ignore"):
         warnings.simplefilter("ignore")
         try:
@@ -247,7 +243,7 @@ STEEP = {
 LATER = [name for name in NAMES if name not in STEEP]
 
 
-def run(seed: int, counts: dict[str, collections.Counter[str]]) -> None:
+def run(seed, counts):
     """A program of one to six calls, the first of a function in turn, on both sides of the limits from which
     on it is made otherwise."""
     with pytest.MonkeyPatch.context() as patch:
@@ -257,7 +253,7 @@ def run(seed: int, counts: dict[str, collections.Counter[str]]) -> None:
         _run(seed, counts)
 
 
-def _run(seed: int, counts: dict[str, collections.Counter[str]]) -> None:
+def _run(seed, counts):
     first = NAMES[seed % len(NAMES)]
     for attempt in range(8):
         program = Program((7, seed, attempt))
@@ -272,10 +268,10 @@ def _run(seed: int, counts: dict[str, collections.Counter[str]]) -> None:
     program.check(in_other_forms=seed % 4 == 0)
 
 
-def test_random_programs() -> None:
-    counts: dict[str, collections.Counter[str]] = {name: collections.Counter() for name in NAMES}
+def test_random_programs():
+    counts = {name: collections.Counter() for name in NAMES}
     for seed in range(750):
         run(seed, counts)
     assert [name for name in NAMES if not counts[name]["right"]] == []
-    total: collections.Counter[str] = sum(counts.values(), collections.Counter())
+    total = sum(counts.values(), collections.Counter())
     assert total["refused"] < 0.1 * total["right"], total

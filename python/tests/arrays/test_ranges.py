@@ -1,11 +1,7 @@
 """The ranges that programs know of their values: inputs at random, at corners and at one end never leave
 them, and some are as narrow as can be. The judge is NumPy."""
 
-from __future__ import annotations
-
 import itertools
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +12,7 @@ from hemera.compiler.passes import traced
 
 RNG = np.random.default_rng(3)
 SHAPE = (3, 5)
-PROGRAMS: dict[str, Callable[[Any], Any]] = {
+PROGRAMS = {
     "variance": lambda x: x.var(),
     "variance of rows": lambda x: x.var(1, ddof=1),
     "deviation": lambda x: x.std(0),
@@ -34,11 +30,11 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def recorded(program: Callable[[Any], Any], ends: tuple[float, float]) -> FusingRecorder:
+def recorded(program, ends):
     return traced(program, [hm.ArraySpec(SHAPE, range=ends)], FusingRecorder(precision_bits=16))
 
 
-def inputs(low: float, high: float) -> Any:
+def inputs(low, high):
     rows = [RNG.uniform(low, high, (200, *SHAPE)), RNG.choice([low, high], (200, *SHAPE))]
     columns = np.tile(list(itertools.product([low, high], repeat=5)), (3, 1, 1)).transpose(1, 0, 2)
     return np.concatenate([*rows, columns, np.full((1, *SHAPE), low), np.full((1, *SHAPE), high)])
@@ -46,7 +42,7 @@ def inputs(low: float, high: float) -> Any:
 
 @pytest.mark.parametrize("ends", [(-1, 1), (2, 10), (-7, -3)])
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_values_never_leave_their_ranges(name: str, ends: tuple[float, float]) -> None:
+def test_values_never_leave_their_ranges(name, ends):
     recorder = recorded(PROGRAMS[name], ends)
     for formulas in ((), recorder.program.approximated):
         values = recorder.program.values([inputs(*ends)], clip=True, formulas=formulas)
@@ -59,7 +55,7 @@ def test_values_never_leave_their_ranges(name: str, ends: tuple[float, float]) -
 
 @pytest.mark.parametrize("count", [2, 5, 8])
 @pytest.mark.parametrize("ddof", [0, 1])
-def test_variances_are_known_to_be_what_halves_at_both_ends_have(count: int, ddof: int) -> None:
+def test_variances_are_known_to_be_what_halves_at_both_ends_have(count, ddof):
     spec = hm.ArraySpec((count,), range=(-2, 3))
     recorder = traced(lambda x: x.var(ddof=ddof), [spec], FusingRecorder(precision_bits=16))
     half = np.repeat([-2.0, 3.0], [count // 2, count - count // 2])
@@ -80,7 +76,7 @@ def test_variances_are_known_to_be_what_halves_at_both_ends_have(count: int, ddo
         ("inner product with itself", 20, 500),
     ],
 )
-def test_differences_from_extremes_have_one_sign(name: str, least: float, most: float) -> None:
+def test_differences_from_extremes_have_one_sign(name, least, most):
     recorder = recorded(PROGRAMS[name], (2, 10))
     low, high = recorder.range(recorder.program.outputs[0][1])
     assert (low, high) == (pytest.approx(least, abs=0.02), pytest.approx(most, abs=0.02))

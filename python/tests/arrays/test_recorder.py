@@ -1,9 +1,6 @@
 """Ranges and steps of values that are recorded, and folding."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -25,14 +22,14 @@ from .programs import Given, check, recorded
 SEEDS = st.integers(0, 2**31)
 
 
-def random_program(rng: np.random.Generator, *arrays: Array) -> list[Array]:
+def random_program(rng, *arrays):
     """Some of the operations of arrays, one after the other, on values that are there."""
     values = list(arrays)
     for _ in range(int(rng.integers(1, 9))):
         x = values[rng.integers(len(values))]
         y = values[rng.integers(len(values))]
         plain = rng.integers(-2, 3, x.shape).astype(float)
-        made: list[Any] = [
+        made = [
             lambda x=x, y=y: x + y if x.shape == y.shape else x + y.sum(),
             lambda x=x, y=y: x * y if x.shape == y.shape else x * y.mean(),
             lambda x=x: x * x,
@@ -52,7 +49,7 @@ def random_program(rng: np.random.Generator, *arrays: Array) -> list[Array]:
 
 @settings(max_examples=150, deadline=None)
 @given(SEEDS, st.booleans())
-def test_random_programs(seed: int, samples: bool) -> None:
+def test_random_programs(seed, samples):
     """Values, ranges and steps of random programs, raw and folded, with samples and without."""
     rng = np.random.default_rng(seed)
     shape = tuple(rng.integers(1, 4, rng.integers(1, 3)))
@@ -83,7 +80,7 @@ FUNCTIONS = [
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda each: each.name)
-def test_ranges_of_functions(function: circuits.Function) -> None:
+def test_ranges_of_functions(function):
     """They hold between the ends of random intervals, and at the whole interval are not much too wide."""
     rng = np.random.default_rng(0)
     (least, most) = function.intervals[0]
@@ -98,7 +95,7 @@ def test_ranges_of_functions(function: circuits.Function) -> None:
             assert high.max() - low.min() <= 1.2 * np.ptp(values) + 4 * function.error
 
 
-def test_range_of_the_maximum_is_that_of_each_element() -> None:
+def test_range_of_the_maximum_is_that_of_each_element():
     function = circuits.maximum(bits=8, largest=4)
     low, high = range_of(
         function, [(np.array([0.0, -3]), np.array([1.0, 2])), (np.array([0.5, -4]), np.array([4.0, -1]))]
@@ -110,7 +107,7 @@ def test_range_of_the_maximum_is_that_of_each_element() -> None:
     assert (high < 1.01).all()
 
 
-def test_range_of_a_square_is_not_negative() -> None:
+def test_range_of_a_square_is_not_negative():
     x = Array(recorder := Recorder(), recorder.input("x", (2,), -3, 2))
     assert (x * x).range == (0, 9)
     assert x.square().range == (0, 9)
@@ -120,7 +117,7 @@ def test_range_of_a_square_is_not_negative() -> None:
     assert repr(x) == "<encrypted array of shape (2,), from -3 to 2>"
 
 
-def test_samples_narrow_ranges_by_a_margin() -> None:
+def test_samples_narrow_ranges_by_a_margin():
     recorder = Recorder(margin=0.5)
     samples = np.array([[0.0, 0.0], [1.0, 2.0]])
     x = Array(recorder, recorder.input("x", (2,), -10, 10, samples))
@@ -137,7 +134,7 @@ def test_samples_narrow_ranges_by_a_margin() -> None:
 
 
 @pytest.mark.parametrize(("value", "sign"), [(0.0, 1), (0.5, 1), (-0.5, -1), (4.0, 1), (-4.0, -1)])
-def test_intervals_of_one_number_are_widened_away_from_zero(value: float, sign: int) -> None:
+def test_intervals_of_one_number_are_widened_away_from_zero(value, sign):
     recorder = Recorder()
     low, high = recorder.interval(recorder.input("x", (2,), value, value))
     room = 2.0**-10 * max(1.0, abs(value))
@@ -145,7 +142,7 @@ def test_intervals_of_one_number_are_widened_away_from_zero(value: float, sign: 
     assert recorder.interval(recorder.input("y", (1,), 0, 2.0**-19)) == (0, 2.0**-19)
 
 
-def test_samples_of_one_input_alone_are_not_enough() -> None:
+def test_samples_of_one_input_alone_are_not_enough():
     x = Array(recorder := Recorder(), recorder.input("x", (1,), -1, 1, np.zeros((2, 1))))
     y = Array(recorder, recorder.input("y", (1,), -1, 1))
     assert (x + y).range == (-2, 2)
@@ -167,7 +164,7 @@ def test_samples_of_one_input_alone_are_not_enough() -> None:
         ({"samples": np.array([[0.5, 1]]), "step": 1}, "no multiples of the step 1"),
     ],
 )
-def test_wrong_inputs_are_refused(options: dict[str, Any], message: str) -> None:
+def test_wrong_inputs_are_refused(options, message):
     known = {"name": "x", "shape": (2,), "low": 0.0, "high": 1.0} | options
     with pytest.raises(ParameterError, match=message):
         Recorder().input(**known)
@@ -191,12 +188,12 @@ def test_wrong_inputs_are_refused(options: dict[str, Any], message: str) -> None
         ([1, 2**-19], 2**-19),
     ],
 )
-def test_common_step(values: list[float], step: float | None) -> None:
+def test_common_step(values, step):
     found = common_step(np.array(values, np.float64))
     assert found == (step if step is None else pytest.approx(step))
 
 
-def test_steps_of_results() -> None:
+def test_steps_of_results():
     x = Array(recorder := Recorder(), recorder.input("x", (3,), 0, 9, step=1))
     y = Array(recorder, recorder.input("y", (3,), 0, 9, step=0.25))
     z = Array(recorder, recorder.input("z", (3,), 0, 9))
@@ -232,8 +229,8 @@ def test_steps_of_results() -> None:
 # --- Folding. ---
 
 
-def test_equal_maps_to_other_shapes_are_one() -> None:
-    def program(x: Array) -> Any:
+def test_equal_maps_to_other_shapes_are_one():
+    def program(x):
         return x.mean(), x.var(), np.exp(x.mean(keepdims=True))
 
     values = Given(np.random.default_rng(2).uniform(-1, 1, 9), -1, 1)
@@ -244,8 +241,8 @@ def test_equal_maps_to_other_shapes_are_one() -> None:
     check(program, values, bits=20, tolerance=1e-4)
 
 
-def test_equal_operations_are_one_and_unused_ones_none() -> None:
-    def program(x: Array) -> Array:
+def test_equal_operations_are_one_and_unused_ones_none():
+    def program(x):
         x.sum().square()
         return (x * x).sum() + (x * x).sum() + np.exp(x).sum() + np.exp(x).sum()
 
@@ -255,13 +252,13 @@ def test_equal_operations_are_one_and_unused_ones_none() -> None:
     assert kinds.count("Apply") == 1
 
 
-def test_operations_know_the_line_of_the_program() -> None:
+def test_operations_know_the_line_of_the_program():
     recorder, _ = recorded(lambda x: x + 1, [Given(np.zeros(4))])
     assert recorder.program.nodes[0].where == ""
     assert recorder.program.nodes[1].where.startswith(f"{Path(__file__).name}:")
 
 
-def test_programs_check_their_operands() -> None:
+def test_programs_check_their_operands():
     recorder, _ = recorded(lambda x: x + 1, [Given(np.zeros(4))])
     own = recorder.program.nodes[1].operation
     program = TensorProgram()
@@ -273,7 +270,7 @@ def test_programs_check_their_operands() -> None:
         program.evaluate_clear([np.zeros((1, 4))])
 
 
-def test_functions_outside_of_their_intervals_are_refused() -> None:
+def test_functions_outside_of_their_intervals_are_refused():
     x = Array(recorder := Recorder(), recorder.input("x", (2,), -2, 2))
     with pytest.raises(RangeError, match="is for values from -1 to 1, and these are from -2 to 2"):
         circuits.tanh((-1, 1))(x)
@@ -282,7 +279,7 @@ def test_functions_outside_of_their_intervals_are_refused() -> None:
     assert circuits.tanh((-2, 2))(x).shape == (2,)
 
 
-def sum_of_exponentials(margin: float) -> Array:
+def sum_of_exponentials(margin):
     """A sum whose errors exceed the least exponentials: by interval arithmetic it could be below 0."""
     rows = np.random.default_rng(1).uniform(-4, 4, (40, 3))
     recorder = Recorder(precision_bits=4, margin=margin)
@@ -294,11 +291,11 @@ def sum_of_exponentials(margin: float) -> Array:
     least, most = found.range
     assert least < sums.min()
     assert sums.max() < most
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 @pytest.mark.parametrize("margin", [0.1, 0.5, 2.0])
-def test_margins_keep_the_sign_of_what_is_known_to_be_positive(margin: float) -> None:
+def test_margins_keep_the_sign_of_what_is_known_to_be_positive(margin):
     found = sum_of_exponentials(margin)
     assert found.range[0] > 0
     assert (-found).range[1] < 0
@@ -325,7 +322,7 @@ def test_margins_keep_the_sign_of_what_is_known_to_be_positive(margin: float) ->
         (np.ones_like, (0.0, 1.0)),
     ],
 )
-def test_one_polynomial_is_within_its_tolerance(function: Any, interval: tuple[float, float]) -> None:
+def test_one_polynomial_is_within_its_tolerance(function, interval):
     """On any interval, and of about the degree that NumPy's interpolation takes."""
     tolerance = 2.0**-18
     found = one_polynomial(function, interval, tolerance, ["a", "b"])
@@ -343,11 +340,11 @@ def test_one_polynomial_is_within_its_tolerance(function: Any, interval: tuple[f
 @pytest.mark.parametrize(
     ("function", "low"), [(lambda x: 1 / x, -1), (np.sqrt, -1), (np.sign, -1), (np.log, 0)]
 )
-def test_what_no_polynomial_is_near_to_is_none(function: Any, low: float) -> None:
+def test_what_no_polynomial_is_near_to_is_none(function, low):
     assert one_polynomial(function, (low, 1.0), 2.0**-18, ["f"]) is None
 
 
-def test_chains_count_levels_and_products() -> None:
+def test_chains_count_levels_and_products():
     """Values next to each other: the most levels, and all products; a product: a level and one more."""
     a, b = Chain(3, names=("exp",), depth=4, products=7.0, operations=1), Chain(3, depth=2, products=2.0)
     both = total([a, b], [0.5, 2.0], 1.0)
@@ -370,7 +367,7 @@ def test_chains_count_levels_and_products() -> None:
 # --- Exact programs. ---
 
 
-def test_steps_and_ranges_of_exact_programs() -> None:
+def test_steps_and_ranges_of_exact_programs():
     """Whole numbers: the greatest divisor that is known, and the ends of each element."""
     x = Array(recorder := Recorder(precision_bits=np.inf), recorder.input("x", (3,), 0, 6, step=2), "i")
     y = Array(recorder, recorder.input("y", (3,), -3, 3, step=3), "i")
@@ -393,7 +390,7 @@ def test_steps_and_ranges_of_exact_programs() -> None:
 
 @pytest.mark.parametrize("points", [2, 3, 4, 5, 8, 9, 32, 33, 64])
 @pytest.mark.parametrize("kinds", [1, 2])
-def test_look_ups_take_the_levels_of_a_polynomial(points: int, kinds: int) -> None:
+def test_look_ups_take_the_levels_of_a_polynomial(points, kinds):
     """The degree is below the number of its points; one more where tables differ."""
     own = LookUp(np.zeros((points, kinds), np.int64), np.zeros(4, np.int64))
     assert own.depth == int(np.ceil(np.log2(points))) + (kinds > 1)

@@ -1,11 +1,7 @@
 """What can not be, of encrypted arrays: typed errors that say why, and the way out."""
 
-from __future__ import annotations
-
 import math
 import operator
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,9 +15,7 @@ from hemera.errors import MismatchError, ParameterError, RangeError
 OTHER = Array(Recorder(), 0)
 
 
-def array(
-    shape: tuple[int, ...] = (2, 3), low: float = -2, high: float = 2, step: float | None = None
-) -> Array:
+def array(shape=(2, 3), low=-2, high=2, step=None):
     recorder = Recorder(precision_bits=10)
     return Array(recorder, recorder.input("x", shape, low, high, step=step))
 
@@ -31,7 +25,7 @@ DATES = np.array(["2020-01-01", "2021-01-01"], "M8[D]")
 
 # What is tried, the error, and a part of its message. x has the shape (2, 3) and values in [-2, 2]; n the
 # same with whole numbers.
-REFUSED: list[tuple[Callable[[Any, Any], Any], type[Exception], str]] = [
+REFUSED = [
     (lambda x, _: bool(x), TypeError, DEPENDS),
     (lambda x, _: 1 if x.sum() else 0, TypeError, DEPENDS),
     (lambda _, n: 1 if n[0, 0] > 1 else 0, TypeError, DEPENDS),
@@ -230,14 +224,14 @@ REFUSED: list[tuple[Callable[[Any, Any], Any], type[Exception], str]] = [
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("at", range(len(REFUSED)))
-def test_refused(at: int) -> None:
+def test_refused(at):
     tried, error, message = REFUSED[at]
     with pytest.raises(error, match=message):
         tried(array(), array(step=1))
 
 
 # What is tried with a number, the last that is taken, the first that is not, the error and its message.
-EDGES: list[tuple[Callable[[Any, Any, Any], Any], Any, Any, type[Exception], str]] = [
+EDGES = [
     (lambda _, n, a: np.bincount(n[0] + 2, minlength=a), 5, 4, TypeError, "from 0 to 4: minlength must"),
     (lambda _, n, a: np.bincount(n[0] + a, minlength=9), 2, 1, TypeError, "from -1 to 3: minlength"),
     (lambda _, n, a: np.choose(n + 2, list(range(a))), 5, 4, IndexError, "do not choose of 4"),
@@ -270,7 +264,7 @@ EDGES: list[tuple[Callable[[Any, Any, Any], Any], Any, Any, type[Exception], str
 @pytest.mark.parametrize(
     "jump", [np.floor_divide, np.mod, np.greater, np.equal, lambda n, at: np.digitize(n, [0, at]), np.isin]
 )
-def test_numbers_of_wider_types_do_not_move_jumps(jump: Callable[[Any, Any], Any]) -> None:
+def test_numbers_of_wider_types_do_not_move_jumps(jump):
     """7 / (7 / 5) is 5, and 5.0000000000000001 or 4.9999999999999999 where 7 / 5 is rounded."""
     n = array(step=1)
     jump(n, np.longdouble(0.75))
@@ -279,14 +273,14 @@ def test_numbers_of_wider_types_do_not_move_jumps(jump: Callable[[Any, Any], Any
 
 
 @pytest.mark.parametrize("at", range(len(EDGES)))
-def test_the_last_that_is_taken_and_the_first_that_is_not(at: int) -> None:
+def test_the_last_that_is_taken_and_the_first_that_is_not(at):
     tried, last, first, error, message = EDGES[at]
     tried(array(), array(step=1), last)
     with pytest.raises(error, match=message):
         tried(array(), array(step=1), first)
 
 
-IN_PLACE: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
+IN_PLACE = {
     "an item": (lambda x, _: operator.setitem(x, 0, 1), "do not change in place"),
     "a number of a row": (lambda x, _: operator.setitem(x[0], 0, x[0, 0] + 1), "do not change in place"),
     "an argument": (lambda x, _: x.__iadd__(1), r"write y = y \+ x"),
@@ -312,7 +306,7 @@ IN_PLACE: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
 
 
 @pytest.mark.parametrize("name", IN_PLACE)
-def test_what_would_change_other_arrays_is_refused(name: str) -> None:
+def test_what_would_change_other_arrays_is_refused(name):
     tried, message = IN_PLACE[name]
     x, n = (each._as_argument() for each in (array(), array(step=1)))
     with pytest.raises((TypeError, AttributeError, MismatchError), match=message):
@@ -332,13 +326,13 @@ MISSING = {
 
 
 @pytest.mark.parametrize("name", MISSING)
-def test_missing_attributes_name_the_way_out(name: str) -> None:
+def test_missing_attributes_name_the_way_out(name):
     with pytest.raises(AttributeError, match=f"has no '{name}'.*{MISSING[name]}"):
         getattr(array(), name)
     assert not hasattr(array(), name)
 
 
-KEYWORDS: dict[str, tuple[Callable[[Any], Any], str]] = {
+KEYWORDS = {
     "prepend": (lambda x: np.diff(x, prepend=0), "np.diff takes no prepend"),
     "kind": (lambda x: np.sort(x, kind="stable"), "np.sort takes no kind"),
     "to_begin": (lambda x: np.ediff1d(x, to_begin=0), "np.ediff1d takes no to_begin"),
@@ -351,7 +345,7 @@ KEYWORDS: dict[str, tuple[Callable[[Any], Any], str]] = {
 
 
 @pytest.mark.parametrize("name", KEYWORDS)
-def test_numpy_s_keywords_are_named(name: str) -> None:
+def test_numpy_s_keywords_are_named(name):
     tried, message = KEYWORDS[name]
     with pytest.raises(TypeError, match=message) as caught:
         tried(array())
@@ -359,7 +353,7 @@ def test_numpy_s_keywords_are_named(name: str) -> None:
     assert "locals" not in str(caught.value)
 
 
-def test_functions_of_other_libraries_are_named() -> None:
+def test_functions_of_other_libraries_are_named():
     special = pytest.importorskip("scipy.special", reason="SciPy's functions are tried")
     stats = pytest.importorskip("scipy.stats", reason="SciPy's functions are tried")
     for tried, message in (

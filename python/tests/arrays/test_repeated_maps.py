@@ -1,9 +1,5 @@
 """Maps that are repeated, next to the same by their entries."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -24,7 +20,7 @@ WHOLE = np.kron(np.kron(np.eye(BEFORE), MATRIX), np.eye(AFTER))
 PLAIN = SparseMap.dense(WHOLE)
 
 
-def test_it_is_the_map_of_its_entries() -> None:
+def test_it_is_the_map_of_its_entries():
     assert (REPEATED.outputs, REPEATED.inputs) == WHOLE.shape
     assert (REPEATED.entries, REPEATED.size) == (PLAIN.entries, PLAIN.size)
     for name in ("rows", "columns", "values"):
@@ -43,7 +39,7 @@ def test_it_is_the_map_of_its_entries() -> None:
 
 
 @pytest.mark.parametrize("alike", [True, False])
-def test_bounds_are_those_of_the_entries(alike: bool) -> None:
+def test_bounds_are_those_of_the_entries(alike):
     low = RNG.normal(size=(1, 5, 1) if alike else (BEFORE, 5, AFTER)) * np.ones((BEFORE, 5, AFTER))
     high = low + RNG.random(low.shape[1:2])[:, np.newaxis]
     for found, wanted in zip(
@@ -52,7 +48,7 @@ def test_bounds_are_those_of_the_entries(alike: bool) -> None:
         np.testing.assert_allclose(found, wanted, atol=1e-12)
 
 
-def test_products_are_those_of_the_entries() -> None:
+def test_products_are_those_of_the_entries():
     other = RepeatedMap(BEFORE, SparseMap.dense(RNG.normal(size=(5, 3))), AFTER)
     joined = REPEATED @ other
     assert isinstance(joined, RepeatedMap)
@@ -65,7 +61,7 @@ def test_products_are_those_of_the_entries() -> None:
     np.testing.assert_allclose((REPEATED @ turned).apply(x), WHOLE @ turned.apply(x), atol=1e-12)
 
 
-def test_the_map_of_one_sample() -> None:
+def test_the_map_of_one_sample():
     # From shape (3, 5, 2) to (3, 4, 2): samples are the first axis, or the last one, or a part of it.
     found = REPEATED.of_each(3, (1, 10), (1, 8))
     assert found is not None
@@ -82,7 +78,7 @@ def test_the_map_of_one_sample() -> None:
     assert RepeatedMap(6, ONE, 1).of_each(3, (4, 1), (4, 1)) is None
 
 
-def test_large_maps_are_not_listed() -> None:
+def test_large_maps_are_not_listed():
     large = RepeatedMap(1 << 20, SparseMap.dense(np.ones((16, 16))), 1)
     assert large.entries == 1 << 28
     for name in ("rows", "columns", "values"):
@@ -90,7 +86,7 @@ def test_large_maps_are_not_listed() -> None:
             getattr(large, name)
 
 
-PROGRAMS: dict[str, tuple[tuple[int, ...], Any]] = {
+PROGRAMS = {
     "rows": ((6, 5), lambda x: x @ MATRIX.T + np.arange(4.0)),
     "columns": ((5, 6), lambda x: MATRIX @ x),
     "turned": ((6, 5), lambda x: (x @ MATRIX.T).T),
@@ -105,7 +101,7 @@ PROGRAMS: dict[str, tuple[tuple[int, ...], Any]] = {
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_programs_are_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_programs_are_the_same(name, monkeypatch):
     shape, function = PROGRAMS[name]
     found = []
     for most_listed in (0, 1 << 22):
@@ -124,7 +120,7 @@ def test_programs_are_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> No
         assert step == found[1][2]
 
 
-def test_a_layer_of_a_large_batch() -> None:
+def test_a_layer_of_a_large_batch():
     """Entries of this map would take 3 GB."""
     weights = RNG.normal(size=(256, 128)) / 16
     x = RNG.uniform(-1, 1, (4096, 256))
@@ -132,7 +128,7 @@ def test_a_layer_of_a_large_batch() -> None:
     plan = hm.compile(y)
     assert plan.layout == "ciphertexts"
     (node,) = (each for each in plan._program.nodes if each.operands)
-    assert isinstance(node.operation.maps[0], RepeatedMap)  # type: ignore[union-attr]
+    assert isinstance(node.operation.maps[0], RepeatedMap)
     with pytest.raises(ParameterError, match="with samples="):
         hm.compile(y - y.mean(), layout="slots")
     np.testing.assert_allclose(plan.evaluate_clear(x), x @ weights + 1, atol=1e-9)

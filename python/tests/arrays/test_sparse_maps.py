@@ -1,9 +1,5 @@
 """Linear maps by their entries: as dense matrices; and in slots, through random layouts."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -21,17 +17,17 @@ SEEDS = st.integers(0, 2**31)
 SHAPES = st.lists(st.integers(1, 5), max_size=3).map(tuple)
 
 
-def random_matrix(rng: np.random.Generator, outputs: int, inputs: int) -> Any:
+def random_matrix(rng, outputs, inputs):
     """Small whole numbers, many of them 0: sums of products are exact."""
     return rng.integers(-3, 4, (outputs, inputs)) * (rng.random((outputs, inputs)) < rng.random())
 
 
-def random_layout(rng: np.random.Generator, shape: tuple[int, ...], most_copies: int = 2) -> Layout:
+def random_layout(rng, shape, most_copies=2):
     bits = [*index_bits(shape), *[COPY] * int(rng.integers(0, most_copies + 1))]
     return Layout(shape, tuple(bits[at] for at in rng.permutation(len(bits))))
 
 
-def dense(own: SparseMap) -> Any:
+def dense(own):
     found = np.zeros((own.outputs, own.inputs))
     found[own.rows, own.columns] = own.values
     return found
@@ -39,7 +35,7 @@ def dense(own: SparseMap) -> Any:
 
 @settings(max_examples=150, deadline=None)
 @given(SEEDS)
-def test_algebra_is_that_of_matrices(seed: int) -> None:
+def test_algebra_is_that_of_matrices(seed):
     rng = np.random.default_rng(seed)
     n, m, k = rng.integers(1, 7, 3)
     a, b, c = random_matrix(rng, n, m), random_matrix(rng, m, k), random_matrix(rng, n, m)
@@ -63,7 +59,7 @@ def test_algebra_is_that_of_matrices(seed: int) -> None:
 
 
 @pytest.mark.parametrize("in_cache", [1, 7, 1 << 17])
-def test_scalings_and_long_maps_are_matrices(monkeypatch: pytest.MonkeyPatch, in_cache: int) -> None:
+def test_scalings_and_long_maps_are_matrices(monkeypatch, in_cache):
     """Scalings with zeros before and after a map, whose rows have 0 to 9 entries, more than fit and fewer."""
     monkeypatch.setattr(sparse_map, "_IN_CACHE", in_cache)
     rng = np.random.default_rng(in_cache)
@@ -82,7 +78,7 @@ def test_scalings_and_long_maps_are_matrices(monkeypatch: pytest.MonkeyPatch, in
 
 @settings(max_examples=100, deadline=None)
 @given(SEEDS)
-def test_entries_of_one_place_are_added_in_any_order(seed: int) -> None:
+def test_entries_of_one_place_are_added_in_any_order(seed):
     rng = np.random.default_rng(seed)
     count = int(rng.integers(0, 30))
     rows, columns = rng.integers(0, 4, count), rng.integers(0, 5, count)
@@ -96,7 +92,7 @@ def test_entries_of_one_place_are_added_in_any_order(seed: int) -> None:
 
 @settings(max_examples=100, deadline=None)
 @given(SEEDS)
-def test_bounds_hold_and_are_reached(seed: int) -> None:
+def test_bounds_hold_and_are_reached(seed):
     rng = np.random.default_rng(seed)
     n, m = rng.integers(1, 6, 2)
     a = random_matrix(rng, n, m)
@@ -108,7 +104,7 @@ def test_bounds_hold_and_are_reached(seed: int) -> None:
     np.testing.assert_array_equal(least, (a * corners[1]).sum(axis=1))
 
 
-def test_selections_and_scalings() -> None:
+def test_selections_and_scalings():
     x = np.array([[5.0, 6, 7]])
     np.testing.assert_array_equal(SparseMap.selection([2, -1, 0, 2], 3).apply(x), [[7, 0, 5, 7]])
     np.testing.assert_array_equal(SparseMap.scaling([2, 0, -1]).apply(x), [[10, 0, -7]])
@@ -132,12 +128,12 @@ def test_selections_and_scalings() -> None:
         (2, 2, [0], [0], [np.inf]),
     ],
 )
-def test_wrong_entries_are_refused(entries: Any) -> None:
+def test_wrong_entries_are_refused(entries):
     with pytest.raises(ParameterError):
         SparseMap.of(*entries)
 
 
-def test_maps_that_do_not_fit_are_refused() -> None:
+def test_maps_that_do_not_fit_are_refused():
     own = SparseMap.dense(np.ones((2, 3)))
     with pytest.raises(MismatchError, match="does not follow one that gives 2"):
         own @ own
@@ -150,7 +146,7 @@ def test_maps_that_do_not_fit_are_refused() -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(SEEDS, SHAPES)
-def test_layouts_are_bijections(seed: int, shape: tuple[int, ...]) -> None:
+def test_layouts_are_bijections(seed, shape):
     rng = np.random.default_rng(seed)
     layout = random_layout(rng, shape)
     slots = layout.period * int(rng.integers(1, 4))
@@ -165,7 +161,7 @@ def test_layouts_are_bijections(seed: int, shape: tuple[int, ...]) -> None:
     assert Layout.from_data(layout.to_data()) == layout
 
 
-def test_raster_is_the_order_of_memory() -> None:
+def test_raster_is_the_order_of_memory():
     np.testing.assert_array_equal(Layout.raster((2, 4)).places, np.arange(8))
     np.testing.assert_array_equal(Layout.raster((2, 3)).places, [0, 1, 2, 4, 5, 6])
     assert Layout.raster(()).period == 1
@@ -173,9 +169,7 @@ def test_raster_is_the_order_of_memory() -> None:
 
 @settings(max_examples=250, deadline=None)
 @given(SEEDS, SHAPES, SHAPES)
-def test_maps_in_slots_are_maps_of_elements(
-    seed: int, shape: tuple[int, ...], wanted: tuple[int, ...]
-) -> None:
+def test_maps_in_slots_are_maps_of_elements(seed, shape, wanted):
     rng = np.random.default_rng(seed)
     source, target = random_layout(rng, shape), random_layout(rng, wanted)
     matrix = random_matrix(rng, target.size, source.size)
@@ -199,14 +193,14 @@ def test_maps_in_slots_are_maps_of_elements(
         assert set(numbers.tolist()) == set(found.numbers.tolist())
 
 
-def test_wide_maps_are_folded() -> None:
+def test_wide_maps_are_folded():
     source, target = Layout.raster((16,)), Layout.raster((2,))
     found = packed(SparseMap.dense(np.ones((2, 16))), source, target)
     assert found.numbers.tolist() == [0, 1]
     assert found.folds == (2, 4, 8)
 
 
-def test_maps_that_only_scale() -> None:
+def test_maps_that_only_scale():
     layout = Layout.raster((3,))
     assert packed(SparseMap.scaling([2, 2, 2]), layout, layout).only_scales == 2
     assert packed(SparseMap.scaling([2, 1, 2]), layout, layout).only_scales is None
@@ -220,12 +214,12 @@ def test_maps_that_only_scale() -> None:
     "bits",
     [((0, 0),), ((0, 0), (0, 0)), ((0, 0), (0, 1), (0, 2)), ((0, 0), (1, 0)), ((0, 0), (0, 1), *[COPY] * 16)],
 )
-def test_wrong_layouts_are_refused(bits: Any) -> None:
+def test_wrong_layouts_are_refused(bits):
     with pytest.raises(ParameterError, match="does not fit"):
         Layout((4,), bits)
 
 
-def test_values_that_do_not_fit_a_layout_are_refused() -> None:
+def test_values_that_do_not_fit_a_layout_are_refused():
     layout = Layout.raster((2, 3))
     with pytest.raises(MismatchError, match=r"\(\.\.\., 2, 3\)"):
         layout.pack(np.zeros((3, 2)), 8)
@@ -250,6 +244,6 @@ def test_values_that_do_not_fit_a_layout_are_refused() -> None:
         {"shape": [2], "bits": [[-1, 0], [-1, 1], [0, 0]]},
     ],
 )
-def test_wrong_data_of_layouts_are_refused(data: Any) -> None:
+def test_wrong_data_of_layouts_are_refused(data):
     with pytest.raises(FormatError):
         Layout.from_data(data)

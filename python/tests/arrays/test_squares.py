@@ -1,9 +1,5 @@
 """Quadratic polynomials of single elements: as one square where that saves a level."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,9 +7,8 @@ from hypothesis import strategies as st
 
 import hemera as hm
 from hemera.arrays.folding import folded, with_squares
-from hemera.arrays.tensor import TensorProgram
 
-from .programs import Given, Program, check, recorded
+from .programs import Given, check, recorded
 
 WEIGHTS = np.random.default_rng(1).normal(size=(6, 4))
 SQUARE = np.random.default_rng(3).normal(size=(6, 6)) / 6
@@ -21,11 +16,11 @@ VALUES = np.random.default_rng(2).uniform(-2, 2, 6)
 FACTORS = np.array([0.3, -0.4, 0.5, 0.6, -0.7, 0.8])
 
 
-def program_of(function: Program, *inputs: Given) -> TensorProgram:
+def program_of(function, *inputs):
     return folded(with_squares(recorded(function, inputs)[0].program))
 
 
-def levels_of(function: Program, *inputs: Given) -> int:
+def levels_of(function, *inputs):
     given = inputs or (Given(VALUES),)
     check(function, *given)
     return program_of(function, *given).depth
@@ -54,14 +49,14 @@ def levels_of(function: Program, *inputs: Given) -> int:
         (lambda x: (x * (0.1 * x + 0.5)) * (x[::-1] + 1), 3),
     ],
 )
-def test_levels(function: Program, levels: int):
+def test_levels(function, levels):
     assert levels_of(function) == levels
 
 
 @pytest.mark.parametrize(
     "function", [lambda x: x * (2 * x + 3) @ WEIGHTS, lambda x: (x + 1) * (x + 3) @ WEIGHTS]
 )
-def test_whole_factors_are_left(function: Program):
+def test_whole_factors_are_left(function):
     """Products by them take no level."""
     before = recorded(function, [Given(VALUES)])[0].program
     assert len(folded(with_squares(before)).nodes) == len(folded(before).nodes)
@@ -71,7 +66,7 @@ def test_both_uses_of_a_value():
     """The sum with a shortcut takes the factor in as well."""
     small = WEIGHTS[:, :4].T @ WEIGHTS / 10
 
-    def block(x: Any) -> Any:
+    def block(x):
         first = x[:4]
         y = first * (0.1 * first + 0.5)
         return y @ small + y
@@ -80,10 +75,10 @@ def test_both_uses_of_a_value():
 
 
 @pytest.mark.parametrize("linear", [0.5, 20.0, -500.0])
-def test_squares_that_cancel_are_left(linear: float):
+def test_squares_that_cancel_are_left(linear):
     """(x + 2.5)^2 / 10 is not much larger than x^2 / 10 + x / 2, (x + 2500)^2 / 10 is 600 times as large."""
 
-    def function(x: Any) -> Any:
+    def function(x):
         return x * (0.1 * x + linear) @ WEIGHTS
 
     assert levels_of(function) == (2 if linear == 0.5 else 3)
@@ -92,7 +87,7 @@ def test_squares_that_cancel_are_left(linear: float):
 def test_results_that_maps_take_too():
     """The result itself takes as many levels as before, the map's one less."""
 
-    def both(x: Any) -> list[Any]:
+    def both(x):
         y = x * (0.1 * x + 0.5)
         return [y, y @ WEIGHTS]
 
@@ -104,7 +99,7 @@ def test_results_that_maps_take_too():
 def test_factors_do_not_grow():
     """The factor of a square of a square is the cube of one, so a chain takes some in by itself."""
 
-    def chain(x: Any) -> Any:
+    def chain(x):
         for _ in range(9):
             x = (x * x - 0.5) * 1.25
         return x
@@ -129,7 +124,7 @@ def test_products_of_two_arrays_are_left():
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**31))
-def test_random_polynomials(seed: int):
+def test_random_polynomials(seed):
     """Factors of all signs and sizes, on ranges around and beside 0, of one number and of one for each."""
     rng = np.random.default_rng(seed)
     low, width = rng.uniform(-4, 3), rng.uniform(0.1, 4)
@@ -139,7 +134,7 @@ def test_random_polynomials(seed: int):
         for _ in range(4)
     )
 
-    def function(x: Any) -> Any:
+    def function(x):
         y = (a * x + b) * (c * x + d)
         return [y.sum(axis=0) / 3, (y - x / 2) @ WEIGHTS[:3], y]
 
@@ -147,7 +142,7 @@ def test_random_polynomials(seed: int):
 
 
 def test_encrypted():
-    def function(x: Any) -> Any:
+    def function(x):
         y = x * (0.1 * x + 0.5) @ WEIGHTS
         return y * (FACTORS[:4] * y - 1) @ WEIGHTS[:4]
 

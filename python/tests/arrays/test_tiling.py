@@ -1,9 +1,6 @@
 """Arrays cut into tiles, and programs on tiles, next to NumPy."""
 
-from __future__ import annotations
-
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +20,7 @@ SHAPES = [(), (1,), (7,), (64,), (65,), (3, 5, 7), (1, 9, 2), (12, 1, 5), (2, 2,
 
 @pytest.mark.parametrize("slots", [1, 2, 16, 64, 1024])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_tiles_fit_and_are_the_array(shape: tuple[int, ...], slots: int) -> None:
+def test_tiles_fit_and_are_the_array(shape, slots):
     tiling = Tiling.of(shape, slots)
     values = RNG.normal(size=(2, *shape))
     tiles = tiling.cut(values)
@@ -53,11 +50,11 @@ def test_tiles_fit_and_are_the_array(shape: tuple[int, ...], slots: int) -> None
         ((3, 5, 7), 4, (1, 1, 4)),
     ],
 )
-def test_the_fewest_tiles(shape: tuple[int, ...], slots: int, tile: tuple[int, ...]) -> None:
+def test_the_fewest_tiles(shape, slots, tile):
     assert Tiling.of(shape, slots).tile == tile
 
 
-def test_refused_tilings() -> None:
+def test_refused_tilings():
     for shape, tile in [((4,), (5,)), ((4,), (0,)), ((4,), (2, 2)), ((4, 4), (2,))]:
         with pytest.raises(ParameterError, match="tiles"):
             Tiling(shape, tile)
@@ -67,7 +64,7 @@ def test_refused_tilings() -> None:
         Tiling.of((3, 5), 4).cut(np.zeros((5, 3)))
 
 
-def test_layouts_of_tiles_as_data() -> None:
+def test_layouts_of_tiles_as_data():
     tiling = Tiling.of((5, 6), 16)
     layouts = tuple(Layout.raster(own) for own in tiling.shapes)
     layout = Layout.of_tiles(tiling, layouts)
@@ -92,7 +89,7 @@ def test_layouts_of_tiles_as_data() -> None:
             Layout.from_data(wrong)
 
 
-def test_alike_tiles_are_added_before_a_sum() -> None:
+def test_alike_tiles_are_added_before_a_sum():
     given = Given(RNG.uniform(-2, 2, 64))
     recorder, _ = recorded(lambda x: x.mean(), [given])
     cut = split(folded(recorder.program), 16)
@@ -110,15 +107,15 @@ def test_alike_tiles_are_added_before_a_sum() -> None:
     assert [len(own.maps) for own in maps] == [4, 1]
 
 
-def test_sums_of_alike_tiles_are_made_once() -> None:
+def test_sums_of_alike_tiles_are_made_once():
     given = Given(RNG.uniform(-2, 2, 64))
     recorder, _ = recorded(lambda x: [x.mean(), x.sum() ** 2], [given])
     cut = split(folded(recorder.program), 16)
     assert len([node for node in cut.program.nodes if node.shape == (16,)]) == 4 + 1
 
 
-def test_tiles_of_an_array_take_one_layout() -> None:
-    def program(x: Any) -> Any:
+def test_tiles_of_an_array_take_one_layout():
+    def program(x):
         return (x @ np.arange(24.0).reshape(6, 4)) ** 2
 
     recorder, _ = recorded(program, [Given(RNG.uniform(-1, 1, (21, 6)))])

@@ -1,9 +1,6 @@
 """Maps and sums of products as turns of ciphertexts: done slot by slot in NumPy, against the arrays' own."""
 
-from __future__ import annotations
-
 import itertools
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +13,7 @@ TOKENS = 8
 WEIGHTS = RNG.normal(size=(3, 2))
 
 
-def slots_of(values: Any, places: Places) -> Any:
+def slots_of(values, places):
     """Ciphertexts x tokens."""
     found = np.full((places.count, TOKENS), np.nan)
     for value, own, token in zip(values, places.ciphertexts, places.tokens, strict=True):
@@ -25,7 +22,7 @@ def slots_of(values: Any, places: Places) -> Any:
     return found
 
 
-def turned(slots: Any, turns: Any, count: int) -> Any:
+def turned(slots, turns, count):
     """What a map of ciphertexts makes of them."""
     found = np.zeros((count, TOKENS))
     for by, target, source, weight in zip(turns.by, turns.targets, turns.sources, turns.weights, strict=True):
@@ -33,7 +30,7 @@ def turned(slots: Any, turns: Any, count: int) -> Any:
     return np.broadcast_to(found.sum(1, keepdims=True), found.shape) if turns.sums else found
 
 
-MAPS: dict[str, tuple[tuple[int, ...], Any]] = {
+MAPS = {
     # The shape of an array with tokens, and a linear function that does the same with each token.
     "layer": ((TOKENS, 3), lambda x: x @ WEIGHTS),
     "turned features": ((3, TOKENS), lambda x: (x.T @ WEIGHTS)[:, ::-1]),
@@ -51,7 +48,7 @@ MAPS: dict[str, tuple[tuple[int, ...], Any]] = {
 
 
 @pytest.mark.parametrize("name", MAPS)
-def test_maps_are_those_of_the_arrays(name: str) -> None:
+def test_maps_are_those_of_the_arrays(name):
     shape, function = MAPS[name]
     size = int(np.prod(shape))
     columns = [np.asarray(function(unit.reshape(shape))) for unit in np.eye(size)]
@@ -73,7 +70,7 @@ def test_maps_are_those_of_the_arrays(name: str) -> None:
     assert found
 
 
-def test_sums_over_pairs_turn_few_ciphertexts() -> None:
+def test_sums_over_pairs_turn_few_ciphertexts():
     """The giant steps alone turn: one of two, and of eight tokens not seven."""
     own = SparseMap.of(8, 64, np.repeat(np.arange(8), 8), np.arange(64), np.ones(64))
     turns = turns_of(own, Places.turned((8, 8), 0, 1), Places.along((8,), 0), TOKENS)
@@ -94,14 +91,14 @@ def test_sums_over_pairs_turn_few_ciphertexts() -> None:
         lambda x: np.arange(1.0, 9.0) @ x,
     ],
 )
-def test_what_differs_between_tokens_is_none(function: Any) -> None:
+def test_what_differs_between_tokens_is_none(function):
     columns = [function(unit.reshape(8, 2)) for unit in np.eye(16)]
     own = SparseMap.dense(np.stack([each.ravel() for each in columns], axis=1))
     for target in Places.candidates(columns[0].shape, TOKENS):
         assert turns_of(own, Places.along((8, 2), 0), target, TOKENS) is None
 
 
-PRODUCTS: dict[str, tuple[str, tuple[int, ...], tuple[int, ...]]] = {
+PRODUCTS = {
     # Subscripts of numpy.einsum, and the shapes of the factors.
     "scores": ("if,jf->ij", (8, 3), (8, 3)),
     "scores of heads": ("hif,hjf->hij", (2, 8, 3), (2, 8, 3)),
@@ -116,7 +113,7 @@ PRODUCTS: dict[str, tuple[str, tuple[int, ...], tuple[int, ...]]] = {
 
 
 @pytest.mark.parametrize("name", PRODUCTS)
-def test_sums_of_products_are_numpys(name: str) -> None:
+def test_sums_of_products_are_numpys(name):
     subscripts, *shapes = PRODUCTS[name]
     a, b = (RNG.normal(size=shape) for shape in shapes)
     wanted = np.einsum(subscripts, a, b)
@@ -136,7 +133,7 @@ def test_sums_of_products_are_numpys(name: str) -> None:
         for target, where in itertools.product(
             Places.candidates(wanted.shape, TOKENS), ("left", "right", "target")
         ):
-            own = products_of(rows, taken, sources, target, where, TOKENS)  # type: ignore[arg-type]
+            own = products_of(rows, taken, sources, target, where, TOKENS)
             if own is None:
                 continue
             found += 1
@@ -151,14 +148,14 @@ def test_sums_of_products_are_numpys(name: str) -> None:
     assert found
 
 
-def test_products_with_a_giant_and_a_baby_step() -> None:
+def test_products_with_a_giant_and_a_baby_step():
     """Eight tokens: 4 baby steps and 2 giant steps, so that 3 + 1 turns of each feature are enough."""
     columns = np.arange(3)[:, None]
     rows = np.arange(64)
     taken = [3 * (rows // 8) + columns, 3 * (rows % 8) + columns]
     tokens = Places.along((8, 3), 0)
     costs = {
-        where: products_of(rows, taken, (tokens, tokens), Places.turned((8, 8), 0, 1), where, 8).cost  # type: ignore[union-attr,arg-type]
+        where: products_of(rows, taken, (tokens, tokens), Places.turned((8, 8), 0, 1), where, 8).cost
         for where in ("left", "right", "target")
     }
     assert costs["target"] == 3 * (3 + 1)

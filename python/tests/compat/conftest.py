@@ -1,14 +1,12 @@
 """Contexts of TenSEAL's interface, made once."""
 
-from __future__ import annotations
-
 import pytest
 
 import hemera.compat.tenseal as ts
 
 
 @pytest.fixture(scope="session")
-def ckks() -> ts.Context:
+def ckks():
     """Two levels, 4096 slots, all keys."""
     context = ts.context(ts.SCHEME_TYPE.CKKS, 8192, -1, [60, 40, 40, 60], n_threads=1)
     context.global_scale = 2**40
@@ -17,7 +15,7 @@ def ckks() -> ts.Context:
 
 
 @pytest.fixture(scope="session")
-def bfv() -> ts.Context:
+def bfv():
     """4096 slots in two rows, all keys."""
     context = ts.context(ts.SCHEME_TYPE.BFV, 4096, 1032193, n_threads=1)
     context.generate_galois_keys()

@@ -1,12 +1,8 @@
 """The calls that Orion makes to its backend, compared with NumPy's results. Orion itself is not needed."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pytest
@@ -26,9 +22,9 @@ CLOSE = 2.0**-12
 """The allowed error of a scale of 2^30."""
 
 
-def make(**changes: Any) -> Backend:
+def make(**changes):
     """2^10 slots, LEVELS levels of 30 bits and all keys."""
-    options: dict[str, Any] = {
+    options = {
         "log_degree": 11,
         "log_primes": [40] + [30] * LEVELS,
         "log_special": [40, 40],
@@ -45,26 +41,26 @@ def make(**changes: Any) -> Backend:
 
 
 @pytest.fixture(scope="module")
-def backend() -> Backend:
+def backend():
     return make()
 
 
-def slots(seed: int, count: int = 1024) -> Values:
+def slots(seed, count=1024):
     return np.random.default_rng(seed).uniform(-1, 1, count)
 
 
-def encrypted(backend: Backend, values: Values, level: int = LEVELS) -> int:
+def encrypted(backend, values, level=LEVELS):
     return backend.Encrypt(backend.Encode(values.tolist(), level, SCALE))
 
 
-def decrypted(backend: Backend, ciphertext: int) -> Values:
+def decrypted(backend, ciphertext):
     return np.asarray(backend.Decode(backend.Decrypt(ciphertext)))
 
 
 # --- Values, levels, scales. ---
 
 
-def test_values_go_in_and_out(backend: Backend) -> None:
+def test_values_go_in_and_out(backend):
     values = slots(1)
     plaintext = backend.Encode(values.tolist(), 2, SCALE)
     assert backend.Decode(plaintext) == values.tolist()
@@ -77,13 +73,13 @@ def test_values_go_in_and_out(backend: Backend) -> None:
     assert backend.GetPlaintextScale(plaintext) == backend.GetCiphertextScale(ciphertext) == SCALE
 
 
-def test_few_values_are_filled_up_with_zeros(backend: Backend) -> None:
+def test_few_values_are_filled_up_with_zeros(backend):
     values = slots(2, 5)
     wanted = np.concatenate([values, np.zeros(1019)])
     np.testing.assert_allclose(decrypted(backend, encrypted(backend, values)), wanted, atol=CLOSE)
 
 
-def test_what_does_not_fit_is_refused(backend: Backend) -> None:
+def test_what_does_not_fit_is_refused(backend):
     with pytest.raises(hm.errors.ParameterError, match="1025 values are more than the 1024 slots"):
         backend.Encode([0.0] * 1025, 1, SCALE)
     raises(hm.errors.LevelError, "no level 6: LogQ has the levels 0 to 5", backend.Encode, [0.0], 6, SCALE)
@@ -91,7 +87,7 @@ def test_what_does_not_fit_is_refused(backend: Backend) -> None:
     raises(hm.errors.ParameterError, "above 0", backend.Encode, [0.0], 1, 0)
 
 
-def test_the_name_of_a_ciphertexts_scale_changes_no_value(backend: Backend) -> None:
+def test_the_name_of_a_ciphertexts_scale_changes_no_value(backend):
     values = slots(3)
     square = backend.MulRelinCiphertextNew(x := encrypted(backend, values), x)
     waiting = backend.GetCiphertextScale(square)
@@ -103,7 +99,7 @@ def test_the_name_of_a_ciphertexts_scale_changes_no_value(backend: Backend) -> N
         raises(hm.errors.ScaleError, "multiply by that number", backend.SetCiphertextScale, square, scale)
 
 
-def test_a_plaintexts_scale_divides_its_values(backend: Backend) -> None:
+def test_a_plaintexts_scale_divides_its_values(backend):
     values = slots(4)
     plaintext = backend.Encode(values.tolist(), 3, SCALE)
     x = encrypted(backend, values, 3)
@@ -119,15 +115,14 @@ def test_a_plaintexts_scale_divides_its_values(backend: Backend) -> None:
 
 # --- Arithmetic. ---
 
-Clear = Callable[[Values, Values], Values]
 
-WITH_NUMBERS: list[tuple[str, float, Clear]] = [
+WITH_NUMBERS = [
     ("AddScalar", 0.75, np.add),
     ("SubScalar", 0.75, np.subtract),
     ("MulScalarInt", -3, np.multiply),
     ("MulScalarFloat", 0.3, np.multiply),
 ]
-WITH_OBJECTS: list[tuple[str, Clear]] = [
+WITH_OBJECTS = [
     ("AddPlaintext", np.add),
     ("SubPlaintext", np.subtract),
     ("MulPlaintext", np.multiply),
@@ -139,7 +134,7 @@ WITH_OBJECTS: list[tuple[str, Clear]] = [
 
 @pytest.mark.parametrize("new", ["", "New"])
 @pytest.mark.parametrize(("name", "number", "clear"), WITH_NUMBERS)
-def test_arithmetic_with_numbers(backend: Backend, name: str, number: float, clear: Clear, new: str) -> None:
+def test_arithmetic_with_numbers(backend, name, number, clear, new):
     values = slots(5)
     x = encrypted(backend, values)
     y = getattr(backend, name + new)(x, number)
@@ -155,9 +150,7 @@ def test_arithmetic_with_numbers(backend: Backend, name: str, number: float, cle
 @pytest.mark.parametrize("new", ["", "New"])
 @pytest.mark.parametrize(("left_level", "right_level"), [(5, 5), (4, 2), (2, 4)])
 @pytest.mark.parametrize(("name", "clear"), WITH_OBJECTS)
-def test_arithmetic_of_objects(
-    backend: Backend, name: str, clear: Clear, left_level: int, right_level: int, new: str
-) -> None:
+def test_arithmetic_of_objects(backend, name, clear, left_level, right_level, new):
     """The result is at the lower one of both levels, whatever scale a plaintext is said to have."""
     left, right = slots(6), slots(7)
     x = encrypted(backend, left, left_level)
@@ -173,7 +166,7 @@ def test_arithmetic_of_objects(
         np.testing.assert_allclose(decrypted(backend, x), left, atol=CLOSE)
 
 
-def test_a_product_waits_for_its_rescale(backend: Backend) -> None:
+def test_a_product_waits_for_its_rescale(backend):
     values = slots(8)
     x = encrypted(backend, values)
     y = backend.MulRelinCiphertextNew(x, x)
@@ -189,7 +182,7 @@ def test_a_product_waits_for_its_rescale(backend: Backend) -> None:
     np.testing.assert_allclose(decrypted(backend, waiting_sum), values**2 + values, atol=CLOSE)
 
 
-def test_products_down_to_level_0(backend: Backend) -> None:
+def test_products_down_to_level_0(backend):
     values = slots(9)
     x = encrypted(backend, values)
     for _ in range(LEVELS):
@@ -200,7 +193,7 @@ def test_products_down_to_level_0(backend: Backend) -> None:
     raises(hm.errors.LevelError, "", lambda: backend.Rescale(backend.MulRelinCiphertext(x, x)))
 
 
-def test_negation_and_rotations(backend: Backend) -> None:
+def test_negation_and_rotations(backend):
     values = slots(10)
     x = encrypted(backend, values)
     np.testing.assert_allclose(decrypted(backend, backend.Negate(x)), -values, atol=CLOSE)
@@ -220,7 +213,7 @@ def test_negation_and_rotations(backend: Backend) -> None:
 
 
 @pytest.mark.parametrize("count", [2, 4, 5, 16, 28])
-def test_polynomials(backend: Backend, count: int) -> None:
+def test_polynomials(backend, count):
     values = slots(11)
     coefficients = np.random.default_rng(count).uniform(-1, 1, count) / count
     x = encrypted(backend, values)
@@ -238,7 +231,7 @@ def test_polynomials(backend: Backend, count: int) -> None:
     np.testing.assert_allclose(decrypted(backend, x), values, atol=CLOSE)
 
 
-def test_polynomials_warn_of_no_range(backend: Backend, recwarn: pytest.WarningsRecorder) -> None:
+def test_polynomials_warn_of_no_range(backend, recwarn):
     """Orion brings values to [-1, 1] itself. A result has no bound, so that it goes into further products."""
     found = backend.GenerateChebyshev([0.0, 8.0])
     x = encrypted(backend, slots(12) / 8)
@@ -252,16 +245,16 @@ def test_polynomials_warn_of_no_range(backend: Backend, recwarn: pytest.Warnings
 # --- Matrices. ---
 
 
-def product(diagonals: dict[int, Values], x: Values) -> Values:
+def product(diagonals, x):
     return np.asarray(sum(row * np.roll(x, -number) for number, row in diagonals.items()))
 
 
-def transform(backend: Backend, diagonals: dict[int, Values], level: int, mode: str = "none") -> int:
+def transform(backend, diagonals, level, mode="none"):
     flat = np.concatenate(list(diagonals.values())).tolist()
     return backend.GenerateLinearTransform(list(diagonals), flat, level, 2.0, mode)
 
 
-def test_linear_transforms() -> None:
+def test_linear_transforms():
     backend = make()
     diagonals = {number: slots(20 + number) for number in (0, 1, 3, 17, 500, 1023)}
     others = {number: slots(50 + number) for number in (1, 2)}
@@ -298,7 +291,7 @@ def test_linear_transforms() -> None:
         backend.EvaluateLinearTransform(second, x)
 
 
-def test_a_matrix_that_is_zero(backend: Backend) -> None:
+def test_a_matrix_that_is_zero(backend):
     found = transform(backend, {0: np.zeros(1024)}, 4)
     assert backend.GetLinearTransformRotationKeys(found) == []
     y = backend.EvaluateLinearTransform(found, encrypted(backend, slots(14)))
@@ -306,7 +299,7 @@ def test_a_matrix_that_is_zero(backend: Backend) -> None:
     np.testing.assert_allclose(decrypted(backend, y), 0, atol=CLOSE)
 
 
-def test_transforms_that_do_not_fit(backend: Backend) -> None:
+def test_transforms_that_do_not_fit(backend):
     with pytest.raises(hm.errors.ParameterError, match="1023 values are not those of 1 different diagonals"):
         backend.GenerateLinearTransform([0], [1.0] * 1023, 3, 2.0, "none")
     with pytest.raises(hm.errors.ParameterError, match="2048 values are not those of 1 different diagonals"):
@@ -323,7 +316,7 @@ def test_transforms_that_do_not_fit(backend: Backend) -> None:
 # --- Keys and diagonals on disk. ---
 
 
-def test_keys_and_diagonals_as_bytes() -> None:
+def test_keys_and_diagonals_as_bytes():
     """One backend writes, another one reads, as Orion's modes "save" and "load" do."""
     diagonals = {number: slots(30 + number) for number in (0, 5, 6)}
     values = slots(15)
@@ -392,14 +385,14 @@ def test_keys_and_diagonals_as_bytes() -> None:
 
 
 @pytest.fixture(scope="module")
-def refreshing() -> Backend:
+def refreshing():
     """Two levels of 40 bits between bootstraps. The sizes of `log_primes` are Orion's."""
     return make(log_primes=[55, 40, 40], log_special=[61, 61], log_scale=40, bootstraps=True)
 
 
 @pytest.mark.parametrize("count", [1024, 64])
 @pytest.mark.parametrize("level", [0, 2])
-def test_bootstraps(refreshing: Backend, count: int, level: int) -> None:
+def test_bootstraps(refreshing, count, level):
     """Values in the first slots, and zeros behind, come back at the highest level, repeated."""
     refreshing.NewBootstrapper([61, 61], count)
     assert refreshing._bootstraps[count].levels_left == 2  # as many as Orion's, and none that nobody uses
@@ -418,7 +411,7 @@ def test_bootstraps(refreshing: Backend, count: int, level: int) -> None:
     np.testing.assert_allclose(decrypted(refreshing, z)[:count], values**2, atol=2.0**-14)
 
 
-def test_bootstraps_that_are_not_there(refreshing: Backend, backend: Backend) -> None:
+def test_bootstraps_that_are_not_there(refreshing, backend):
     x = refreshing.Encrypt(refreshing.Encode([0.5], 1, 2**40))
     raises(hm.errors.ParameterError, "no bootstrapper for 32 slots", refreshing.Bootstrap, x, 32)
     raises(hm.errors.ParameterError, "no boot_params", backend.NewBootstrapper, [61], 64)
@@ -427,7 +420,7 @@ def test_bootstraps_that_are_not_there(refreshing: Backend, backend: Backend) ->
     raises(hm.errors.ParameterError, "no bootstrapper for 64 slots", refreshing.Bootstrap, x, 64)
 
 
-def test_levels_of_bootstrapping_parameters(refreshing: Backend) -> None:
+def test_levels_of_bootstrapping_parameters(refreshing):
     chain = refreshing.GetModuliChain()
     assert [round(float(np.log2(float(each)))) for each in chain[1:]] == [40, 40]
     # The nearest whole number to the quotient of two moduli.
@@ -445,7 +438,7 @@ def test_levels_of_bootstrapping_parameters(refreshing: Backend) -> None:
 # --- Parameters. ---
 
 
-def test_primes_have_their_sizes(backend: Backend) -> None:
+def test_primes_have_their_sizes(backend):
     chain = backend.GetModuliChain()
     assert len(chain) == LEVELS + 1
     assert chain[0].bit_length() == 40
@@ -453,7 +446,7 @@ def test_primes_have_their_sizes(backend: Backend) -> None:
     assert [each.bit_length() for each in backend.GetAuxModuliChain()] == [40, 40]
 
 
-def test_a_top_prime_of_another_size() -> None:
+def test_a_top_prime_of_another_size():
     """As of the chain in Orion's own test of special primes. The scale of the top level is a larger one."""
     backend = make(log_primes=[45, 30, 30, 45], log_special=[50, 51, 52])
     assert [each.bit_length() for each in backend.GetAuxModuliChain()] == [50, 51, 52]
@@ -468,7 +461,7 @@ def test_a_top_prime_of_another_size() -> None:
     np.testing.assert_allclose(decrypted(backend, x), values, atol=4 * CLOSE)
 
 
-def test_the_conjugation_invariant_ring_has_a_slot_for_each_coefficient() -> None:
+def test_the_conjugation_invariant_ring_has_a_slot_for_each_coefficient():
     backend = make(log_degree=10, ring="conjugateinvariant")
     values = slots(18)
     x = encrypted(backend, values)
@@ -476,7 +469,7 @@ def test_the_conjugation_invariant_ring_has_a_slot_for_each_coefficient() -> Non
     np.testing.assert_allclose(decrypted(backend, x), values, atol=CLOSE)
 
 
-def test_parameters_that_are_refused() -> None:
+def test_parameters_that_are_refused():
     raises(hm.errors.SecurityError, "", make, security=128)
     raises(hm.errors.ParameterError, "ringtype", make, ring="Standard")
     raises(hm.errors.ParameterError, "LogQ is empty", make, log_primes=[])
@@ -489,7 +482,7 @@ def test_parameters_that_are_refused() -> None:
 # --- Numbers of objects. ---
 
 
-def test_numbers_are_the_smallest_that_are_free() -> None:
+def test_numbers_are_the_smallest_that_are_free():
     backend = make()
     first, second, third = (backend.Encode([float(each)], 1, SCALE) for each in range(3))
     assert (first, second, third) == (0, 1, 2)

@@ -1,14 +1,11 @@
 """`hemera.compat.orion` as programs import it: with a stand-in for Orion, and with Orion where installed."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import importlib.util
 import sys
 import types
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +13,7 @@ import pytest
 import hemera as hm
 import hemera.compat.orion as orion
 
-CONFIGURATION: dict[str, Any] = {
+CONFIGURATION = {
     "ckks_params": {
         "LogN": 12,
         "LogQ": [55, 40, 40, 40, 40, 40, 40],
@@ -32,46 +29,46 @@ CONFIGURATION: dict[str, Any] = {
 class StandIn:
     """Parameters as Orion reads them of a configuration."""
 
-    def __init__(self, config: dict[str, Any]) -> None:
+    def __init__(self, config):
         self.params_json = config
         self.ckks = config["ckks_params"]
 
-    def get_logn(self) -> int:
+    def get_logn(self):
         return int(self.ckks["LogN"])
 
-    def get_logq(self) -> list[int]:
+    def get_logq(self):
         return list(self.ckks["LogQ"])
 
-    def get_logp(self) -> list[int]:
+    def get_logp(self):
         return list(self.ckks["LogP"])
 
-    def get_logscale(self) -> int:
+    def get_logscale(self):
         return int(self.ckks["LogScale"])
 
-    def get_ringtype(self) -> Any:
+    def get_ringtype(self):
         return self.ckks["RingType"].lower()
 
 
 class StandInScheme:
     """The part of Orion's class that the backend meets."""
 
-    def init_scheme(self, config: dict[str, Any]) -> StandInScheme:
+    def init_scheme(self, config):
         self.backend = self.setup_backend(StandIn(config))
         return self
 
-    def setup_backend(self, params: StandIn) -> Any:
+    def setup_backend(self, params):
         raise AssertionError(f"Lattigo's backend for {params}")
 
-    def compile(self, net: str) -> str:
+    def compile(self, net):
         return f"compiled {net}"
 
 
 @pytest.fixture
-def stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
+def stand_in(monkeypatch):
     """Packages named orion and torch, with what is used of them. The module's own scheme is made anew."""
 
-    def disabled(call: Any) -> Any:
-        def untraced(*arguments: Any) -> Any:
+    def disabled(call):
+        def untraced(*arguments):
             return call(*arguments)
 
         return untraced
@@ -94,7 +91,7 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("stand_in")
-def test_the_functions_are_those_of_one_scheme() -> None:
+def test_the_functions_are_those_of_one_scheme():
     try:
         scheme = orion.init_scheme(CONFIGURATION, device="cpu", security=None)
         assert scheme is orion.scheme
@@ -113,7 +110,7 @@ def test_the_functions_are_those_of_one_scheme() -> None:
 
 
 @pytest.mark.usefixtures("stand_in")
-def test_calls_are_not_traced_but_deletions_are() -> None:
+def test_calls_are_not_traced_but_deletions_are():
     """PyTorch would trace calls inside of a compiled layer. Deletions come when Python ends, too."""
     backend = orion.make_scheme(device="cpu", security=None).init_scheme(CONFIGURATION).backend
     for name in dir(orion.Backend):
@@ -122,7 +119,7 @@ def test_calls_are_not_traced_but_deletions_are() -> None:
 
 
 @pytest.mark.usefixtures("stand_in")
-def test_security_and_bootstraps_follow_from_the_configuration() -> None:
+def test_security_and_bootstraps_follow_from_the_configuration():
     with pytest.raises(hm.errors.SecurityError):
         orion.make_scheme(device="cpu").init_scheme(CONFIGURATION)
     plain = orion.Backend.of(StandIn(CONFIGURATION), device="cpu", security=None)
@@ -133,7 +130,7 @@ def test_security_and_bootstraps_follow_from_the_configuration() -> None:
     assert len(refreshing.GetModuliChain()) == 7
 
 
-def test_without_orion(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_orion(monkeypatch):
     for name in ("orion", "orion.core.orion"):
         monkeypatch.setitem(sys.modules, name, None)
     orion._shared.cache_clear()
@@ -152,7 +149,7 @@ needs_orion = pytest.mark.skipif(
 
 
 @needs_orion
-def test_every_call_of_orions_bindings_has_an_answer() -> None:
+def test_every_call_of_orions_bindings_has_an_answer():
     found = importlib.util.find_spec("orion.backend.lattigo.bindings")
     assert found is not None
     assert found.origin is not None
@@ -170,12 +167,12 @@ def test_every_call_of_orions_bindings_has_an_answer() -> None:
     assert {name for name in names if not hasattr(orion.Backend, name)} == {"NewScheme"}
 
 
-def network(activation: str) -> Any:
+def network(activation):
     """64 values, two layers with activations between them."""
     on = importlib.import_module("orion.nn")
 
-    class Network(on.Module):  # type: ignore[name-defined, misc]
-        def __init__(self) -> None:
+    class Network(on.Module):
+        def __init__(self):
             super().__init__()
             self.flatten = on.Flatten()
             self.first = on.Linear(64, 32)
@@ -187,7 +184,7 @@ def network(activation: str) -> Any:
                 "relu": lambda: on.ReLU(degrees=[7, 7], logalpha=4),
             }[activation]()
 
-        def forward(self, x: Any) -> Any:
+        def forward(self, x):
             return self.second(self.act(self.norm(self.first(self.flatten(x)))))
 
     return Network()
@@ -198,7 +195,7 @@ def network(activation: str) -> Any:
     ("activation", "bootstraps"), [("square", False), ("silu", False), ("silu", True), ("relu", True)]
 )
 @pytest.mark.parametrize("fused", [True, False])
-def test_networks_of_orion(activation: str, bootstraps: bool, fused: bool) -> None:
+def test_networks_of_orion(activation, bootstraps, fused):
     """Orion fits, packs and places; its layers compute on ciphertexts. PyTorch judges."""
     torch = importlib.import_module("torch")
     torch.manual_seed(1)
@@ -226,7 +223,7 @@ def test_networks_of_orion(activation: str, bootstraps: bool, fused: bool) -> No
 
 
 @needs_orion
-def test_keys_and_diagonals_in_orions_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keys_and_diagonals_in_orions_files(tmp_path, monkeypatch):
     """A network that Orion saved, with its keys and diagonals, runs after it is loaded again."""
     torch = importlib.import_module("torch")
     monkeypatch.chdir(tmp_path)

@@ -1,10 +1,6 @@
 """Files of the interface: its own, damaged ones, and those of TenSEAL, in both directions."""
 
-from __future__ import annotations
-
 import itertools
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,13 +15,13 @@ CKKS, BFV = ts.SCHEME_TYPE.CKKS, ts.SCHEME_TYPE.BFV
 X, Y = np.array([1.5, -2, 0.25]), np.array([2.0, 1, -1, 0.5])
 
 
-def near(found: Any, expected: Any, error: float = 2**-12, what: str = "") -> None:
+def near(found, expected, error=2**-12, what=""):
     values = found if isinstance(found, list) else found.tolist()
     np.testing.assert_allclose(values, np.atleast_1d(expected), rtol=error, atol=error, err_msg=what)
 
 
-def test_messages_are_read_as_they_were_written() -> None:
-    fields: dict[int, Any] = {1: 0, 2: 300, 3: b"\x00abc", 4: [1, 2, 1 << 40], 1001: 2.0**40}
+def test_messages_are_read_as_they_were_written():
+    fields = {1: 0, 2: 300, 3: b"\x00abc", 4: [1, 2, 1 << 40], 1001: 2.0**40}
     found = messages.read_message(messages.write_message(fields))
     assert found == {1: [0], 2: [300], 3: [b"\x00abc"], 4: [1, 2, 1 << 40], 1001: [2.0**40]}
     assert messages.whole_numbers([b"\x01\xac\x02", 5]) == [1, 300, 5]
@@ -39,11 +35,11 @@ def test_messages_are_read_as_they_were_written() -> None:
 @pytest.mark.parametrize(
     "data", [b"\x0a\x05abc", b"\x80" * 11, b"\x0b", b"\x09abc", b"\x08", b"\x08" + b"\x80" * 10 + b"\1"]
 )
-def test_messages_that_are_damaged(data: bytes) -> None:
+def test_messages_that_are_damaged(data):
     raises(FormatError, "no message of TenSEAL", messages.read_message, data)
 
 
-def test_a_client_and_a_server(ckks: ts.Context) -> None:
+def test_a_client_and_a_server(ckks):
     server = ts.context_from(ckks.serialize(), n_threads=1)
     assert server.is_public()
     assert server.has_galois_keys()
@@ -61,7 +57,7 @@ def test_a_client_and_a_server(ckks: ts.Context) -> None:
     near(ts.ckks_tensor_from(ckks, (again + 1).sum_batch().serialize()).decrypt(), 2 * X + 2)
 
 
-def test_keys_that_are_left_out(ckks: ts.Context) -> None:
+def test_keys_that_are_left_out(ckks):
     bare = ts.context_from(
         ckks.serialize(save_public_key=False, save_galois_keys=False, save_relin_keys=False)
     )
@@ -71,7 +67,7 @@ def test_keys_that_are_left_out(ckks: ts.Context) -> None:
     for refused, reason in ((bare.public_key, "Public key"), (bare.relin_keys, "Relinearization keys")):
         raises(ValueError, reason, refused)
     x = ts.ckks_vector_from(bare, ts.ckks_vector(ckks, X).serialize())
-    products: list[Callable[[], Any]] = [lambda: x * x, x.square, lambda: x**2, lambda: x.polyval([0, 0, 1])]
+    products = [lambda: x * x, x.square, lambda: x**2, lambda: x.polyval([0, 0, 1])]
     for product in products:
         raises(ValueError, "Relinearization keys", product)
     taken = {
@@ -99,7 +95,7 @@ def test_keys_that_are_left_out(ckks: ts.Context) -> None:
 
 @pytest.mark.filterwarnings("ignore::hemera.errors.SecurityWarning")
 @pytest.mark.parametrize("encryption", list(ts.ENCRYPTION_TYPE))
-def test_each_choice_of_keys_is_saved(encryption: ts.ENCRYPTION_TYPE) -> None:
+def test_each_choice_of_keys_is_saved(encryption):
     """Keys of a context that made them, and of one that loaded them."""
     made = ts.context(ts.SCHEME_TYPE.CKKS, 2048, -1, [27, 27], encryption)
     made.generate_galois_keys()
@@ -124,7 +120,7 @@ def test_each_choice_of_keys_is_saved(encryption: ts.ENCRYPTION_TYPE) -> None:
         assert found.has_relin_keys()
 
 
-def test_keys_that_are_not_saved_are_not_packed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keys_that_are_not_saved_are_not_packed(monkeypatch):
     context = ts.context(ts.SCHEME_TYPE.CKKS, 4096, -1, [40, 20, 40])
     context.generate_galois_keys()
     packed = []
@@ -132,7 +128,7 @@ def test_keys_that_are_not_saved_are_not_packed(monkeypatch: pytest.MonkeyPatch)
     class Session:
         dump_secret_key = context._session.dump_secret_key
 
-        def dump_keys(self, keys: Any, _: str) -> dict[str, bytes]:
+        def dump_keys(self, keys, _):
             packed.append((keys.has_public_key, keys.has_relinearization, bool(keys.galois_elements)))
             return {}
 
@@ -144,7 +140,7 @@ def test_keys_that_are_not_saved_are_not_packed(monkeypatch: pytest.MonkeyPatch)
     assert packed == [(True, True, False), (True, False, False), (True, False, False)]
 
 
-def test_bytes_that_wait_for_a_context(ckks: ts.Context, bfv: ts.Context) -> None:
+def test_bytes_that_wait_for_a_context(ckks, bfv):
     data = ts.ckks_vector(ckks, X).serialize()
     lazy = ts.lazy_ckks_vector_from(data)
     assert lazy.serialize() == data
@@ -161,7 +157,7 @@ def test_bytes_that_wait_for_a_context(ckks: ts.Context, bfv: ts.Context) -> Non
 
 @pytest.mark.filterwarnings("ignore::hemera.errors.SecurityWarning")
 @pytest.mark.parametrize("waits", [True, False])
-def test_a_context_of_other_parameters_leaves_a_tensor_as_it_was(ckks: ts.Context, waits: bool) -> None:
+def test_a_context_of_other_parameters_leaves_a_tensor_as_it_was(ckks, waits):
     other = ts.context(CKKS, 2048, -1, [27, 27], n_threads=1)
     x = ts.ckks_vector(ckks, X)
     tensor = ts.lazy_ckks_vector_from(x.serialize()) if waits else x
@@ -174,20 +170,20 @@ def test_a_context_of_other_parameters_leaves_a_tensor_as_it_was(ckks: ts.Contex
 
 
 @pytest.mark.filterwarnings("ignore:the input of")
-def test_vectors_of_several_ciphertexts(ckks: ts.Context, bfv: ts.Context) -> None:
+def test_vectors_of_several_ciphertexts(ckks, bfv):
     x = np.random.default_rng(1).uniform(-1, 1, 5000)
     found = ts.ckks_vector_from(ckks, ts.ckks_vector(ckks, x).serialize())
     near(found.sum().decrypt(), x.sum(), 2**-9)
     assert ts.bfv_vector_from(bfv, ts.bfv_vector(bfv, np.arange(5000)).serialize()).decrypt()[4999] == 4999
 
 
-def test_files_of_something_else(ckks: ts.Context, bfv: ts.Context) -> None:
+def test_files_of_something_else(ckks, bfv):
     vector = ts.ckks_vector(ckks, X).serialize()
     raises(ValueError, "of TenSEAL", ts.context_from, vector)
     raises(ValueError, "no CKKSVector", ts.ckks_vector_from, ckks, b"")
     raises(ValueError, r"TenSEAL|SEAL", lambda: ts.ckks_vector_from(ckks, vector[:-40]))
     raises(ValueError, "other encryption parameters", ts.bfv_vector_from, bfv, vector)
-    fields: dict[int, Any] = messages.read_message(vector)
+    fields = messages.read_message(vector)
     for changed, reason in (
         ({1: [5000]}, "sizes"),
         ({1: [0]}, "sizes"),
@@ -196,16 +192,16 @@ def test_files_of_something_else(ckks: ts.Context, bfv: ts.Context) -> None:
     ):
         with pytest.raises(ValueError, match=reason):
             ts.ckks_vector_from(ckks, messages.write_message({**fields, **changed}))
-    tensor: dict[int, Any] = messages.read_message(ts.ckks_tensor(ckks, [[1, 2]]).serialize())
+    tensor = messages.read_message(ts.ckks_tensor(ckks, [[1, 2]]).serialize())
     for changed, reason in (({1: [3]}, "shape"), ({4: [5000]}, "batch"), ({4: [0]}, "batch")):
         with pytest.raises(ValueError, match=reason):
             ts.ckks_tensor_from(ckks, messages.write_message({**tensor, **changed}))
-    text: Any = "text"
+    text = "text"
     raises(TypeError, "Invalid input types", ts.lazy_ckks_vector_from, text)
     raises(TypeError, "Invalid input types", ts.ckks_vector_from, ckks, text)
 
 
-def repeated(context: ts.Context, values: Any, kind: str) -> Any:
+def repeated(context, values, kind):
     """A vector as TenSEAL's clients send them: it repeats in all slots, and has none of Hemera's fields."""
     slots = context._home.params.max_slots
     whole = getattr(ts, f"{kind}_vector")(context, np.resize(values, slots).tolist())
@@ -214,7 +210,7 @@ def repeated(context: ts.Context, values: Any, kind: str) -> Any:
     return getattr(ts, f"{kind}_vector_from")(context, messages.write_message(file))
 
 
-def test_vectors_that_repeat_beyond_their_values(ckks: ts.Context, bfv: ts.Context) -> None:
+def test_vectors_that_repeat_beyond_their_values(ckks, bfv):
     """What lies there is in no sum, product with a matrix or other vector."""
     x, own = repeated(ckks, X, "ckks"), ts.ckks_vector(ckks, X)
     matrix = np.arange(6).reshape(3, 2) / 4
@@ -251,7 +247,7 @@ BITS = {"40": ([60, 40, 40, 60], 2**40, 2**-12), "21": ([40, *[21] * 6, 40], 2**
 
 
 @pytest.fixture(scope="module")
-def theirs() -> Any:
+def theirs():
     found = pytest.importorskip("tenseal", reason="TenSEAL is a requirement of benchmarks alone")
     if found.__version__ != ts.__version__:
         pytest.skip(f"TenSEAL {found.__version__} has another version of SEAL, whose files are of its own")
@@ -259,7 +255,7 @@ def theirs() -> Any:
 
 
 @pytest.mark.parametrize("name", BITS)
-def test_a_client_with_tenseal(theirs: Any, name: str) -> None:
+def test_a_client_with_tenseal(theirs, name):
     """Its keys and vectors come as files; results go back as files."""
     bits, scale, error = BITS[name]
     client = theirs.context(theirs.SCHEME_TYPE.CKKS, 8192, -1, bits)
@@ -298,7 +294,7 @@ def test_a_client_with_tenseal(theirs: Any, name: str) -> None:
         near(theirs.ckks_vector_from(client, found.serialize()).decrypt(), expected, error, what)
 
 
-def test_a_server_with_tenseal(theirs: Any, ckks: ts.Context) -> None:
+def test_a_server_with_tenseal(theirs, ckks):
     server = theirs.context_from(ckks.serialize())
     x, y = (theirs.ckks_vector_from(server, ts.ckks_vector(ckks, values).serialize()) for values in (X, Y))
     squared = theirs.ckks_vector_from(server, ts.ckks_vector(ckks, X).square().serialize())
@@ -316,7 +312,7 @@ def test_a_server_with_tenseal(theirs: Any, ckks: ts.Context) -> None:
     near((ts.ckks_vector_from(mine, x.serialize()) * 2).decrypt(), 2 * X)
 
 
-def test_integers_with_tenseal(theirs: Any) -> None:
+def test_integers_with_tenseal(theirs):
     client = theirs.context(theirs.SCHEME_TYPE.BFV, 4096, 40961)
     client.generate_galois_keys()
     server = ts.context_from(client.serialize())

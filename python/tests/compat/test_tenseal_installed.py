@@ -1,7 +1,5 @@
 """Programs that `import tenseal` run on Hemera, unchanged, after `install()`."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path
@@ -46,29 +44,29 @@ def tenseal_is_absent():
 """
 
 
-def error_of(program: str) -> str:
+def error_of(program):
     words = [sys.executable, "-W", "ignore", "-c", program]
     return subprocess.run(words, capture_output=True, text=True, check=False).stderr
 
 
-def test_a_tutorial_runs_unchanged() -> None:
+def test_a_tutorial_runs_unchanged():
     printed(INSTALLED + TUTORIAL)
 
 
 @pytest.mark.parametrize("name", ["getting_started", "client_and_server"])
-def test_programs_of_the_examples_run_with_the_import_of_tenseal(name: str) -> None:
+def test_programs_of_the_examples_run_with_the_import_of_tenseal(name):
     source = (PROGRAMS / f"{name}.py").read_text(encoding="utf-8")
     program = source.replace("import hemera.compat.tenseal as ts", "import tenseal as ts")
     assert program != source
     printed(INSTALLED + program + "\nassert np.abs(run(values) - expected).max() < 2**-10\n")
 
 
-def test_what_is_not_there_is_not_found() -> None:
+def test_what_is_not_there_is_not_found():
     for name in ("sealapi", "vectors"):  # of TenSEAL; of Hemera's package, which would be loaded twice
         assert f"No module named 'tenseal.{name}'" in error_of(f"{INSTALLED}\nimport tenseal.{name}")
 
 
-def test_tenseal_itself_is_not_replaced_once_a_program_has_it(tmp_path: Path) -> None:
+def test_tenseal_itself_is_not_replaced_once_a_program_has_it(tmp_path):
     (tmp_path / "tenseal.py").write_text("context = dict\n", encoding="utf-8")
     begun = f"import sys; sys.path.insert(0, {str(tmp_path)!r})\nimport tenseal\n"
     assert "TenSEAL is imported already" in error_of(begun + INSTALLED)

@@ -1,7 +1,5 @@
 """Notebooks of TenSEAL are run cell by cell with two libraries."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import json
@@ -27,7 +25,7 @@ CELLS = [
 
 
 @pytest.fixture
-def notebook(tmp_path: Path) -> Path:
+def notebook(tmp_path):
     path = tmp_path / "One.ipynb"
     cells = [{"cell_type": "code", "source": source.splitlines(keepends=True)} for source in CELLS]
     path.write_text(
@@ -38,8 +36,8 @@ def notebook(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def libraries(monkeypatch: pytest.MonkeyPatch) -> dict[str, type[contextlib.nullcontext[None]]]:
-    def made(sizes: list[int], add: float) -> float:
+def libraries(monkeypatch):
+    def made(sizes, add):
         time.sleep(0.05 + add / 4)
         return sum(sizes) + add
 
@@ -50,7 +48,7 @@ def libraries(monkeypatch: pytest.MonkeyPatch) -> dict[str, type[contextlib.null
     return {"first_library": contextlib.nullcontext, "second_library": contextlib.nullcontext}
 
 
-def test_rows(notebook: Path, libraries: dict[str, type[contextlib.nullcontext[None]]]) -> None:
+def test_rows(notebook, libraries):
     row = tenseal_notebooks.compared(notebook, libraries)
     assert row["notebook"] == "One.ipynb"
     assert row["cells"] == len(CELLS)
@@ -66,7 +64,7 @@ def test_rows(notebook: Path, libraries: dict[str, type[contextlib.nullcontext[N
     assert Path.cwd() != notebook.parent
 
 
-def test_cells_are_prepared() -> None:
+def test_cells_are_prepared():
     assert tenseal_notebooks.prepared(CELLS[1], "hemera.compat.tenseal").split() == [
         *["import", "hemera.compat.tenseal", "as", "ts"]
     ]
@@ -80,7 +78,7 @@ def test_cells_are_prepared() -> None:
     assert names == {"ts", "made", "bits"}
 
 
-def test_names_are_cut_and_seeded(tmp_path: Path) -> None:
+def test_names_are_cut_and_seeded(tmp_path):
     names = {"__name__": "x"}
     texts = []
     for _ in range(2):
@@ -103,11 +101,11 @@ def test_names_are_cut_and_seeded(tmp_path: Path) -> None:
         ("", "", None),
     ],
 )
-def test_distance_of_printed_numbers(ours: str, theirs: str, wanted: float | None) -> None:
+def test_distance_of_printed_numbers(ours, theirs, wanted):
     assert tenseal_notebooks.distance(ours, theirs) == wanted
 
 
-def test_an_error_before_the_import_is_told(notebook: Path) -> None:
+def test_an_error_before_the_import_is_told(notebook):
     text = notebook.read_text(encoding="utf-8").replace("sizes = [3, 4]", "sizes = missing")
     notebook.write_text(text, encoding="utf-8")
     with pytest.raises(RuntimeError, match=r"One\.ipynb, before the import: NameError"):

@@ -1,17 +1,14 @@
 """Whole programs of TenSEAL's interface: with one changed import they give what NumPy gives."""
 
-from __future__ import annotations
-
 import importlib
 import runpy
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-BENCH: dict[str, Any] = runpy.run_path(str(Path(__file__).parents[3] / "bench" / "compare_tenseal.py"))
-PROGRAMS: list[Path] = [path for path in BENCH["PROGRAMS"] if path.stem != "estimator"]
+BENCH = runpy.run_path(str(Path(__file__).parents[3] / "bench" / "compare_tenseal.py"))
+PROGRAMS = [path for path in BENCH["PROGRAMS"] if path.stem != "estimator"]
 """But for the one that fits a pipeline of scikit-learn, and computes as `scores` does."""
 ERRORS = {
     "scoring": 2**-3,
@@ -25,14 +22,14 @@ ERRORS = {
 
 @pytest.mark.filterwarnings("ignore::hemera.errors.SecurityWarning")
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: f"{path.parents[1].name}-{path.stem}")
-def test_programs_give_what_numpy_gives(path: Path) -> None:
+def test_programs_give_what_numpy_gives(path):
     found = BENCH["loaded"](path, "hemera.compat.tenseal")
     error = ERRORS.get(path.stem, 2**-10)
     np.testing.assert_allclose(found["run"](found["values"]), found["expected"], rtol=2**-10, atol=error)
 
 
 @pytest.mark.parametrize(("name", "offset"), [("getting_started", 0), ("tensors", 2**-10), ("scoring", 3)])
-def test_tenseal_runs_the_same_programs(name: str, offset: float) -> None:
+def test_tenseal_runs_the_same_programs(name, offset):
     """SEAL's digits are 0 to q, so they have q / 2 at each place of the polynomial. Times the error of a key
     that is a constant at slot 0 of all ciphertexts: its deviation at scale 2^20, N = 4096 and with the four
     rotations of `scoring` is 2 (2 N / pi) * 3.2 sqrt(N) / sqrt(2) / 2 / 2^20 = 0.36, of which 3 is eight."""
@@ -46,7 +43,7 @@ def test_tenseal_runs_the_same_programs(name: str, offset: float) -> None:
 
 
 @pytest.mark.fact_of_the_cpu("threads")
-def test_the_number_of_threads_is_that_of_the_comparison() -> None:
+def test_the_number_of_threads_is_that_of_the_comparison():
     library = importlib.import_module("hemera.compat.tenseal")
     (path,) = (path for path in PROGRAMS if path.stem == "stock_value")  # asks for two
     original = library.context

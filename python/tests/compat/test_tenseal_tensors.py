@@ -1,10 +1,5 @@
 """`CKKSTensor`, `BFVTensor` and `PlainTensor`: what NumPy gives."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -17,7 +12,7 @@ from ..refusals import raises
 X = np.random.default_rng(1).uniform(-2, 2, (3, 2, 4))
 Y = np.random.default_rng(2).uniform(-2, 2, (3, 2, 4))
 M, V = X[0], Y[0, 0]
-OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
+OPERATIONS = {
     "add": lambda x, y: x + y,
     "subtract": lambda x, y: x - y,
     "multiply": lambda x, y: x * y,
@@ -29,13 +24,13 @@ OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def close(found: Any, expected: Any, error: float = 2**-15) -> None:
+def close(found, expected, error=2**-15):
     np.testing.assert_allclose(np.array(found.decrypt().tolist()), expected, rtol=0, atol=error)
 
 
 @pytest.mark.parametrize("batch", [False, True])
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_tensors_compute_value_by_value(ckks: ts.Context, name: str, batch: bool) -> None:
+def test_tensors_compute_value_by_value(ckks, name, batch):
     function = OPERATIONS[name]
     x, y = (ts.ckks_tensor(ckks, values, batch=batch) for values in (X, Y))
     assert x.shape == ([2, 4] if batch else [3, 2, 4])
@@ -45,14 +40,14 @@ def test_tensors_compute_value_by_value(ckks: ts.Context, name: str, batch: bool
 
 @pytest.mark.parametrize("axis", [0, 1, 2])
 @pytest.mark.parametrize("batch", [False, True])
-def test_sums_along_axes(ckks: ts.Context, axis: int, batch: bool) -> None:
+def test_sums_along_axes(ckks, axis, batch):
     x = ts.ckks_tensor(ckks, X, batch=batch)
     close((x + 1).sum(axis), (X + 1).sum(axis), 2**-13)
     close((x + 1).sum(axis) * V[0], (X + 1).sum(axis) * V[0], 2**-13)
     raises(ValueError, "axis", x.sum, 3)
 
 
-def test_the_axis_in_the_slots(ckks: ts.Context) -> None:
+def test_the_axis_in_the_slots(ckks):
     x = ts.ckks_tensor(ckks, X, batch=True)
     y = ts.ckks_tensor(ckks, M)
     close(x * y + y, X * M + M)
@@ -63,7 +58,7 @@ def test_the_axis_in_the_slots(ckks: ts.Context) -> None:
 
 
 @pytest.mark.parametrize("encrypted", [False, True])
-def test_products_of_vectors_and_matrices(ckks: ts.Context, encrypted: bool) -> None:
+def test_products_of_vectors_and_matrices(ckks, encrypted):
     for left, right in ((M, M.T), (M, V), (V, M.T), (V, V)):
         other = ts.ckks_tensor(ckks, right) if encrypted else right
         found = ts.ckks_tensor(ckks, left).dot(other)
@@ -77,7 +72,7 @@ def test_products_of_vectors_and_matrices(ckks: ts.Context, encrypted: bool) -> 
     raises(ValueError, "2 dimensions", x.dot, X)
 
 
-def test_matrices_of_integers(bfv: ts.Context) -> None:
+def test_matrices_of_integers(bfv):
     a, b = np.arange(6).reshape(2, 3) - 2, np.arange(6).reshape(3, 2)
     x, y = ts.bfv_tensor(bfv, a), ts.bfv_tensor(bfv, b)
     assert x.mm(y).decrypt().tolist() == (a @ b).tolist()
@@ -89,7 +84,7 @@ def test_matrices_of_integers(bfv: ts.Context) -> None:
     assert (batch * [1, 2]).decrypt().tolist() == (b * [1, 2]).tolist()
 
 
-def test_shapes(ckks: ts.Context) -> None:
+def test_shapes(ckks):
     x = ts.ckks_tensor(ckks, ts.plain_tensor(X))
     for found, expected in (
         (x.reshape([4, 6]), X.reshape(4, 6)),
@@ -112,13 +107,13 @@ def test_shapes(ckks: ts.Context) -> None:
         raises(ValueError, "shape", x.reshape, shape)
 
 
-def test_a_number_as_a_tensor(ckks: ts.Context) -> None:
+def test_a_number_as_a_tensor(ckks):
     x = ts.ckks_tensor(ckks, 2.5)
     assert x.shape == []
     close(x * x + x.transpose(), 2.5**2 + 2.5)
 
 
-def test_bytes_of_a_tensor_without_values_do_not_make_many_lists() -> None:
+def test_bytes_of_a_tensor_without_values_do_not_make_many_lists():
     empty = ts.plain_tensor(np.zeros((1 << 8, 1 << 8, 0)))
     assert ts.plain_tensor_from(empty.serialize()).tolist() == [[[]] * (1 << 8)] * (1 << 8)
     for shape in ([1 << 8, (1 << 8) + 1, 0], [*[8] * 12, 0], [0, 1 << 40]):
@@ -126,7 +121,7 @@ def test_bytes_of_a_tensor_without_values_do_not_make_many_lists() -> None:
             ts.plain_tensor_from(write_message({1: shape, 2: 0, 3: b""}))
 
 
-def test_plain_tensors() -> None:
+def test_plain_tensors():
     x = ts.plain_tensor([1, 2, 3, 4, 5, 6], [2, 3])
     assert x.shape == [2, 3]
     assert x.tolist() == [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]

@@ -1,13 +1,7 @@
 """`CKKSVector` and `BFVVector`: what NumPy gives, for sizes that fill their slots and that do not."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import hemera.compat.tenseal as ts
 from hemera.compat.tenseal import matrices
@@ -16,9 +10,8 @@ from hemera.errors import NoiseError
 from ..refusals import raises, refuse_each
 
 SIZES = [1, 2, 3, 8, 13]
-Values = NDArray[Any]
 # Each of a first and a second vector, encrypted or in the clear: `sum` is of NumPy's arrays too.
-OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
+OPERATIONS = {
     "add": lambda x, y: x + y,
     "subtract": lambda x, y: x - y,
     "multiply": lambda x, y: x * y,
@@ -32,7 +25,7 @@ OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "power 1": lambda x, _: x**1,
     "twice the product": lambda x, y: x * y + x * y,
 }
-SUMS: dict[str, Callable[[Any, Any], Any]] = {
+SUMS = {
     "sum": lambda x, _: x.sum(),
     "of a number added": lambda x, _: (x + 1).sum(),
     "of a difference": lambda x, y: (5 - x + y).sum(),
@@ -42,22 +35,22 @@ SUMS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def ckks_values(size: int, seed: int) -> Values:
+def ckks_values(size, seed):
     return np.random.default_rng(seed).uniform(-2, 2, size)
 
 
-def bfv_values(size: int, seed: int) -> Values:
+def bfv_values(size, seed):
     return np.random.default_rng(seed).integers(-20, 20, size)
 
 
-def close(found: list[float], expected: Any, error: float = 2**-15) -> None:
+def close(found, expected, error=2**-15):
     """As many values as expected, too."""
     np.testing.assert_allclose(found, np.atleast_1d(expected), rtol=0, atol=error)
 
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_vectors_of_floats_compute_slot_by_slot(ckks: ts.Context, size: int, name: str) -> None:
+def test_vectors_of_floats_compute_slot_by_slot(ckks, size, name):
     x, y = ckks_values(size, 1), ckks_values(size, 2)
     function = OPERATIONS[name]
     encrypted = ts.ckks_vector(ckks, x)
@@ -68,7 +61,7 @@ def test_vectors_of_floats_compute_slot_by_slot(ckks: ts.Context, size: int, nam
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("name", SUMS)
-def test_sums_of_floats(ckks: ts.Context, size: int, name: str) -> None:
+def test_sums_of_floats(ckks, size, name):
     x, y = ckks_values(size, 3), ckks_values(size, 4)
     found = SUMS[name](ts.ckks_vector(ckks, x), ts.ckks_vector(ckks, y))
     assert found.size() == 1
@@ -77,7 +70,7 @@ def test_sums_of_floats(ckks: ts.Context, size: int, name: str) -> None:
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_vectors_of_integers_are_exact(bfv: ts.Context, size: int, name: str) -> None:
+def test_vectors_of_integers_are_exact(bfv, size, name):
     x, y = bfv_values(size, 1), bfv_values(size, 2)
     function = OPERATIONS[name]
     encrypted = ts.bfv_vector(bfv, x)
@@ -86,7 +79,7 @@ def test_vectors_of_integers_are_exact(bfv: ts.Context, size: int, name: str) ->
 
 
 @pytest.mark.parametrize("size", [*SIZES, 1500, 3000, 4096])
-def test_sums_of_integers(bfv: ts.Context, size: int) -> None:
+def test_sums_of_integers(bfv, size):
     x = bfv_values(size, 3)
     encrypted = ts.bfv_vector(bfv, x)
     assert (encrypted + 1).sum().decrypt() == [x.sum() + size]
@@ -97,7 +90,7 @@ def test_sums_of_integers(bfv: ts.Context, size: int) -> None:
 @pytest.mark.parametrize(
     "coefficients", [[0.5, 0.197, 0, -0.004], [0, 1], [2, 0, 0, 0], [0, 0, 3], [0], [1, -1]]
 )
-def test_polynomials(ckks: ts.Context, coefficients: list[float]) -> None:
+def test_polynomials(ckks, coefficients):
     x = ckks_values(5, 5)
     found = ts.ckks_vector(ckks, x).polyval(coefficients)
     expected = np.polynomial.polynomial.polyval(x, coefficients)
@@ -106,9 +99,7 @@ def test_polynomials(ckks: ts.Context, coefficients: list[float]) -> None:
 
 
 @pytest.mark.parametrize("coefficients", [[0.5, 0.197, 1], [0, 0, -3], [0.5, 2], [1, 0.5, 0, 2, 0]])
-def test_polynomials_that_take_no_more_levels_than_tenseals(
-    ckks: ts.Context, coefficients: list[float]
-) -> None:
+def test_polynomials_that_take_no_more_levels_than_tenseals(ckks, coefficients):
     """Whole multiples of the highest power, 2^k, take k levels: here of one that is left, or of two."""
     x = ckks_values(5, 5)
     first = ts.ckks_vector(ckks, x) * 0.5 if len(coefficients) == 3 else ts.ckks_vector(ckks, x)
@@ -116,14 +107,14 @@ def test_polynomials_that_take_no_more_levels_than_tenseals(
     close(first.polyval(coefficients).decrypt(), np.polynomial.polynomial.polyval(scale * x, coefficients))
 
 
-def test_polynomials_of_integers(bfv: ts.Context) -> None:
+def test_polynomials_of_integers(bfv):
     x = np.array([3, -2, 5])
     found = ts.bfv_vector(bfv, x).polyval([1, 0, 2])
     assert found.decrypt() == (1 + 2 * x**2).tolist()
     assert found.sum().decrypt() == [(1 + 2 * x**2).sum()]
 
 
-def test_depth_is_that_of_the_primes(ckks: ts.Context) -> None:
+def test_depth_is_that_of_the_primes(ckks):
     x = ckks_values(4, 6)
     encrypted = ts.ckks_vector(ckks, x)
     close((encrypted**4).decrypt(), x**4)
@@ -133,7 +124,7 @@ def test_depth_is_that_of_the_primes(ckks: ts.Context) -> None:
 
 @pytest.mark.parametrize("rows", [1, 3, 8, 20])
 @pytest.mark.parametrize("columns", [1, 2, 5, 16, 33])
-def test_products_with_matrices(ckks: ts.Context, rows: int, columns: int) -> None:
+def test_products_with_matrices(ckks, rows, columns):
     x = ckks_values(rows, 7)
     matrix = np.random.default_rng(8).normal(size=(rows, columns))
     found = ts.ckks_vector(ckks, x).mm(matrix)
@@ -142,13 +133,13 @@ def test_products_with_matrices(ckks: ts.Context, rows: int, columns: int) -> No
     close((found @ matrix.T).decrypt(), x @ matrix @ matrix.T, 2**-8)
 
 
-def test_matrices_of_few_diagonals(ckks: ts.Context) -> None:
+def test_matrices_of_few_diagonals(ckks):
     x = ckks_values(16, 9)
     for matrix in (np.eye(16), np.eye(16, k=5) + np.eye(16, k=-9), np.eye(16, 3), np.zeros((16, 4))):
         close(ts.ckks_vector(ckks, x).mm(matrix).decrypt(), x @ matrix)
 
 
-def test_the_same_matrix_at_another_level_and_for_another_vector(ckks: ts.Context) -> None:
+def test_the_same_matrix_at_another_level_and_for_another_vector(ckks):
     matrix = np.random.default_rng(10).normal(size=(4, 4))
     x, y = ckks_values(4, 11), ckks_values(4, 12)
     encrypted = ts.ckks_vector(ckks, x)
@@ -159,7 +150,7 @@ def test_the_same_matrix_at_another_level_and_for_another_vector(ckks: ts.Contex
         close(ts.ckks_vector(ckks, y).mm(matrix).decrypt(), y @ matrix)
 
 
-def test_matrices_of_the_same_numbers_in_other_shapes(ckks: ts.Context) -> None:
+def test_matrices_of_the_same_numbers_in_other_shapes(ckks):
     numbers = np.random.default_rng(13).normal(size=12)
     for rows in (3, 4, 12, 2, 6, 1, 4, 3):
         x, matrix = ckks_values(rows, rows), numbers.reshape(rows, -1)
@@ -168,9 +159,7 @@ def test_matrices_of_the_same_numbers_in_other_shapes(ckks: ts.Context) -> None:
 
 
 @pytest.mark.parametrize(("room", "kept"), [(1, "c"), (2, "bc"), (3, "abc"), (9, "abc")])
-def test_the_last_matrices_stay_encoded(
-    ckks: ts.Context, monkeypatch: pytest.MonkeyPatch, room: int, kept: str
-) -> None:
+def test_the_last_matrices_stay_encoded(ckks, monkeypatch, room, kept):
     """As many as have room, and one in any case; a product with one of them makes it the last."""
     numbers = dict(zip("abc", np.random.default_rng(14).normal(size=(3, 4, 4)), strict=True))
     cache, evaluator = matrices.EncodedMatrices(), ckks._evaluator
@@ -189,7 +178,7 @@ def test_the_last_matrices_stay_encoded(
         assert cache.of(numbers["c"], 4, 1, evaluator) is not first["c"]
 
 
-def test_a_matrix_by_columns_times_a_vector(ckks: ts.Context) -> None:
+def test_a_matrix_by_columns_times_a_vector(ckks):
     for rows, columns in ((4, 3), (5, 4), (7, 6), (1, 1), (8, 8)):
         matrix = np.random.default_rng(rows).normal(size=(rows, columns))
         plain = ckks_values(columns, 13)
@@ -202,7 +191,7 @@ def test_a_matrix_by_columns_times_a_vector(ckks: ts.Context) -> None:
 
 
 @pytest.mark.parametrize(("rows", "columns", "stride"), [(3, 3, 1), (2, 3, 1), (3, 2, 2), (6, 5, 1)])
-def test_convolutions(ckks: ts.Context, rows: int, columns: int, stride: int) -> None:
+def test_convolutions(ckks, rows, columns, stride):
     random = np.random.default_rng(14)
     image, kernel = random.normal(size=(6, 7)), random.normal(size=(rows, columns))
     encrypted, windows = ts.im2col_encoding(ckks, image, rows, columns, stride)
@@ -222,7 +211,7 @@ def test_convolutions(ckks: ts.Context, rows: int, columns: int, stride: int) ->
 
 @pytest.mark.parametrize("size", [1, 3, 4])
 @pytest.mark.parametrize("count", [1, 2, 3])
-def test_vectors_packed_into_one(ckks: ts.Context, bfv: ts.Context, size: int, count: int) -> None:
+def test_vectors_packed_into_one(ckks, bfv, size, count):
     parts = [ckks_values(size, 20 + at) for at in range(count)]
     packed = ts.CKKSVector.pack_vectors([ts.ckks_vector(ckks, part) for part in parts])
     close(packed.decrypt(), np.concatenate(parts))
@@ -233,7 +222,7 @@ def test_vectors_packed_into_one(ckks: ts.Context, bfv: ts.Context, size: int, c
     assert exact.sum().decrypt() == [np.sum(whole)]
 
 
-def test_vectors_up_to_all_slots(ckks: ts.Context, bfv: ts.Context) -> None:
+def test_vectors_up_to_all_slots(ckks, bfv):
     """The last size that is taken, and the first that is refused."""
     slots = 4096
     first = ts.ckks_vector(ckks, [0.5, 2])
@@ -249,7 +238,7 @@ def test_vectors_up_to_all_slots(ckks: ts.Context, bfv: ts.Context) -> None:
     assert ts.BFVVector.pack_vectors(whole).decrypt() == np.repeat(np.arange(4), slots // 4).tolist()
 
 
-def test_vectors_that_do_not_pack(ckks: ts.Context, bfv: ts.Context) -> None:
+def test_vectors_that_do_not_pack(ckks, bfv):
     x = ts.ckks_vector(ckks, ckks_values(2048, 15))
     for vectors, reason in (
         ([], "empty"),
@@ -258,19 +247,19 @@ def test_vectors_that_do_not_pack(ckks: ts.Context, bfv: ts.Context) -> None:
     ):
         raises(ValueError, reason, ts.CKKSVector.pack_vectors, vectors)
     with pytest.raises(TypeError, match="CKKSVector"):
-        ts.CKKSVector.pack_vectors([x, 1])  # type: ignore[list-item]
+        ts.CKKSVector.pack_vectors([x, 1])
     with pytest.raises(ValueError, match="power of two"):
         ts.BFVVector.pack_vectors([ts.bfv_vector(bfv, bfv_values(1500, 1))] * 2)
 
 
-def test_the_first_slot_alone(ckks: ts.Context) -> None:
+def test_the_first_slot_alone(ckks):
     x = ckks_values(5, 16)
     found = ts.ckks_vector(ckks, x).replicate_first_slot(6)
     close(found.decrypt(), np.full(6, x[0]))
     close(found.sum().decrypt(), 6 * x[0])
 
 
-def test_vectors_of_several_ciphertexts(ckks: ts.Context, bfv: ts.Context) -> None:
+def test_vectors_of_several_ciphertexts(ckks, bfv):
     x, y = ckks_values(9000, 17), ckks_values(9000, 18)
     with pytest.warns(UserWarning, match="3 ciphertexts"):
         a, b = ts.ckks_vector(ckks, x), ts.ckks_vector(ckks, y)
@@ -284,7 +273,7 @@ def test_vectors_of_several_ciphertexts(ckks: ts.Context, bfv: ts.Context) -> No
     assert (exact + 1).sum().decrypt() == [whole.sum() + 5000]
 
 
-def test_in_place_operations_change_the_vector_alone(ckks: ts.Context) -> None:
+def test_in_place_operations_change_the_vector_alone(ckks):
     x = ckks_values(3, 21)
     first = ts.ckks_vector(ckks, x)
     second = first.copy()
@@ -306,7 +295,7 @@ def test_in_place_operations_change_the_vector_alone(ckks: ts.Context) -> None:
     close(third.polyval_([1, 2]).decrypt(), 1 + 2 * np.full(2, x.sum()))
 
 
-def test_arrays_may_stand_on_the_left(ckks: ts.Context) -> None:
+def test_arrays_may_stand_on_the_left(ckks):
     x = ckks_values(3, 22)
     encrypted = ts.ckks_vector(ckks, x)
     close((np.array([1.0, 2, 3]) * encrypted).decrypt(), x * [1, 2, 3])
@@ -315,7 +304,7 @@ def test_arrays_may_stand_on_the_left(ckks: ts.Context) -> None:
     close((encrypted * np.int64(2)).decrypt(), 2 * x)
 
 
-def test_operands_that_do_not_fit(ckks: ts.Context, bfv: ts.Context) -> None:
+def test_operands_that_do_not_fit(ckks, bfv):
     x = ts.ckks_vector(ckks, [1, 2, 3])
     for wrong in ([1, 2], ts.ckks_vector(ckks, [1, 2])):
         with pytest.raises(ValueError, match="different sizes"):
@@ -329,20 +318,20 @@ def test_operands_that_do_not_fit(ckks: ts.Context, bfv: ts.Context) -> None:
         raises(ValueError, reason, ts.ckks_vector, ckks, vector)
     raises(ValueError, r"SCHEME_TYPE\.CKKS", ts.ckks_vector, bfv, [1])
     with pytest.raises(TypeError, match=r"tenseal\.Context"):
-        ts.ckks_vector([1], [1])  # type: ignore[arg-type]
+        ts.ckks_vector([1], [1])
     other = ts.context(ts.SCHEME_TYPE.CKKS, 8192, -1, [60, 40, 60])
     other.global_scale = 2**40
     raises(ValueError, "different contexts", lambda: x + ts.ckks_vector(other, [1, 2, 3]))
 
 
-def test_spent_noise_is_an_error(bfv: ts.Context) -> None:
+def test_spent_noise_is_an_error(bfv):
     x = ts.bfv_vector(bfv, [3])
     with pytest.warns(UserWarning, match="budget"):
         deep = x * x * x * x
     raises(NoiseError, "", deep.decrypt)
 
 
-def test_scales_of_single_vectors(ckks: ts.Context) -> None:
+def test_scales_of_single_vectors(ckks):
     finer = ts.ckks_vector(ckks, [1.5, 2.5], 2**55)
     assert finer.scale() == 2**55
     assert np.abs(np.array(finer.decrypt()) - [1.5, 2.5]).max() < 2**-35

@@ -1,42 +1,32 @@
 """Programs to compile, and results beside NumPy's."""
 
-from __future__ import annotations
-
 import functools
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import hemera as hm
-from hemera.compiler import Compiled
-
-Values = NDArray[Any]
 
 
 @functools.cache
-def shallow() -> hm.Parameters:
+def shallow():
     """Insecure ones for programs of up to eight levels."""
     return hm.ckks.Parameters.for_circuit(8, scale_bits=40, slots=1024, range_bits=10, security=None)
 
 
 @functools.cache
-def deep() -> hm.Parameters:
+def deep():
     """Insecure ones with bootstraps."""
     return hm.ckks.Parameters.for_bootstrapping("test-40")
 
 
-def compiled(function: Callable[..., Any], *samples: Values, **options: Any) -> Compiled:
+def compiled(function, *samples, **options):
     """The function for inputs as these samples are, of shape (samples, *shape)."""
     given = [each[0] for each in samples]
     calibrate = samples[0] if len(samples) == 1 else list(samples)
     return hm.compile(function, *given, calibrate=calibrate, **{"params": shallow(), **options})
 
 
-def assert_gives(
-    function: Callable[..., Any], *samples: Values, bits: float = 14, **options: Any
-) -> Compiled:
+def assert_gives(function, *samples, bits=14, **options):
     """The encrypted results of the first sample are the function's, relative to the largest."""
     plan = compiled(function, *samples, **options)
     own = [each[0] for each in samples]

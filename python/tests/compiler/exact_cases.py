@@ -1,8 +1,5 @@
 """Exact programs compared with NumPy on int64 and with Python's integers."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,7 +7,6 @@ import pytest
 from numpy.typing import NDArray
 
 import hemera as hm
-from hemera.compiler import Compiled
 
 Values = NDArray[Any]
 Spec = hm.ArraySpec
@@ -18,7 +14,7 @@ SCHEMES = ("bfv", "bgv")
 both_schemes = pytest.mark.parametrize("scheme", SCHEMES)
 
 
-def listed(result: Any) -> dict[str, Any]:
+def listed(result):
     if isinstance(result, dict):
         return result
     if isinstance(result, (list, tuple)):
@@ -26,7 +22,7 @@ def listed(result: Any) -> dict[str, Any]:
     return {"output": result}
 
 
-def samples(specs: tuple[Any, ...], seed: int) -> list[list[Values]]:
+def samples(specs, seed):
     """Values at both ends of the ranges, two random ones, and ends by chance."""
     rng = np.random.default_rng(seed)
     found = []
@@ -46,7 +42,7 @@ def samples(specs: tuple[Any, ...], seed: int) -> list[list[Values]]:
     return found
 
 
-def assert_equal(found: Any, expected: Any) -> None:
+def assert_equal(found, expected):
     given, wanted = listed(found), listed(expected)
     assert given.keys() == wanted.keys()
     for name, value in wanted.items():
@@ -55,11 +51,9 @@ def assert_equal(found: Any, expected: Any) -> None:
         assert given[name].tolist() == np.asarray(value).astype(object).tolist(), name
 
 
-def assert_exact(
-    function: Callable[..., Any], *specs: Any, scheme: str = "bfv", seed: int = 0, **options: Any
-) -> Compiled:
+def assert_exact(function, *specs, scheme="bfv", seed=0, **options):
     """Encrypted results of several samples, call after call, are the function's; so is the clear plan."""
-    plan: Compiled = hm.compile(function, *specs, scheme=scheme, **{"security": None, **options})
+    plan = hm.compile(function, *specs, scheme=scheme, **{"security": None, **options})
     assert plan.params.scheme == scheme
     for node in plan._program.nodes:
         assert all(end.is_integer() for end in node.range)
@@ -76,6 +70,6 @@ def assert_exact(
     return plan
 
 
-def products(plan: Compiled) -> int:
+def products(plan):
     counts = plan.package.program.operations
     return counts.get("multiply", 0) + counts.get("power", 0)

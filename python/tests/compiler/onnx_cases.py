@@ -13,7 +13,7 @@ import collections
 import itertools
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,6 @@ from onnx import numpy_helper
 import hemera as hm
 from hemera.arrays.array import Array
 from hemera.arrays.chains import FusingRecorder
-from hemera.compiler.networks.graph import Graph
 from hemera.compiler.networks.reader import graph_of
 from hemera.compiler.networks.tensors import DTYPES, is_real
 
@@ -47,7 +46,7 @@ class Case:
     atol: float
 
     @property
-    def operators(self) -> set[str]:
+    def operators(self):
         """The operators of ONNX's domain."""
         return {each.op_type for each in self.model.graph.node if each.domain in ("", "ai.onnx")}
 
@@ -60,7 +59,7 @@ class Verdict:
     told: str = ""
 
 
-def cases() -> Iterator[Case]:
+def cases():
     """All that the installed package has with the network in it."""
     from onnx.backend.test.loader import load_model_tests
 
@@ -78,7 +77,7 @@ def cases() -> Iterator[Case]:
             yield Case(test.name, model, inputs, outputs, test.rtol, test.atol)
 
 
-def _stored(folder: Path, kind: str) -> list[Any]:
+def _stored(folder, kind):
     found = []
     for at in range(len(list(folder.glob(f"{kind}_*.pb")))):
         content = (folder / f"{kind}_{at}.pb").read_bytes()
@@ -89,7 +88,7 @@ def _stored(folder: Path, kind: str) -> list[Any]:
     return found
 
 
-def judged(case: Case, *, encrypted: bool, compiled: bool = False) -> Verdict:
+def judged(case, *, encrypted, compiled=False):
     """The verdict on a case, of plain values, or of encrypted inputs. Where the recorded program has too few
     bits, one with more is judged, and then the compiled one, which has those that were asked for or is
     refused."""
@@ -100,7 +99,7 @@ def judged(case: Case, *, encrypted: bool, compiled: bool = False) -> Verdict:
     return found
 
 
-def _judged(case: Case, encrypted: bool, bits: int | None) -> Verdict:
+def _judged(case, encrypted, bits):
     """The verdict with bits of the recorded program; None: of the compiled one."""
     try:
         with np.errstate(all="ignore"):
@@ -116,7 +115,7 @@ def _judged(case: Case, encrypted: bool, bits: int | None) -> Verdict:
     return Verdict("right")
 
 
-def _tolerances(case: Case, expected: Any, encrypted: bool) -> tuple[float, float]:
+def _tolerances(case, expected, encrypted):
     """Relative, and absolute: not below the roundings of the expected type."""
     wanted = _held(expected)
     held = expected.dtype if isinstance(expected, np.ndarray) else wanted.dtype
@@ -129,31 +128,31 @@ def _tolerances(case: Case, expected: Any, encrypted: bool) -> tuple[float, floa
     return 0.0, max(TOLERANCE, own) * float(size)
 
 
-def _near(own: Any, expected: Any, tolerances: tuple[float, float]) -> bool:
+def _near(own, expected, tolerances):
     if own.dtype.kind in "biu":
         return bool(own.dtype == expected.dtype and np.array_equal(own, expected))
     rtol, atol = tolerances
     return bool(np.allclose(own, expected.astype(np.float64), rtol=rtol, atol=atol, equal_nan=True))
 
 
-def _plain(case: Case) -> dict[str, Any]:
+def _plain(case):
     graph = graph_of(case.model, {})
     return graph.values(_named(graph, case))
 
 
-def _named(graph: Graph, case: Case) -> dict[str, Any]:
+def _named(graph, case):
     names = [each.name for each in case.model.graph.input]
     given = dict(zip(names, case.inputs, strict=False))
     return {name: _held(given[name]) for name, _ in graph.inputs}
 
 
-def _held(value: Any) -> Any:
+def _held(value):
     """Numbers as the graph has them: bfloat16 as float32."""
     found = numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else np.asarray(value)
     return found if found.dtype.kind in "biuf" else found.astype(np.float32)
 
 
-def _encrypted(case: Case, bits: int | None) -> dict[str, Any]:
+def _encrypted(case, bits):
     """Results of encrypted real numbers, or integers and truth values where there are no others; of the first
     one alone where all are refused. The rest are constants of the network."""
     graph = graph_of(case.model, {})
@@ -167,7 +166,7 @@ def _encrypted(case: Case, bits: int | None) -> dict[str, Any]:
         return _of(case, values, real[:1], bits)
 
 
-def _of(case: Case, values: dict[str, Any], real: Sequence[str], bits: int | None) -> dict[str, Any]:
+def _of(case, values, real, bits):
     bound = onnx.ModelProto.FromString(case.model.SerializeToString())
     for name in set(values) - set(real):
         bound.graph.initializer.append(numpy_helper.from_array(values[name], name))
@@ -176,7 +175,7 @@ def _of(case: Case, values: dict[str, Any], real: Sequence[str], bits: int | Non
     steps = [None if is_real(graph.kinds[name]) else 1.0 for name in real]
     ends = [(float(x.min(initial=np.inf)), float(x.max(initial=-np.inf))) for x in given]
 
-    def run(*arrays: Any) -> dict[str, Any]:
+    def run(*arrays):
         return graph.values(dict(zip(real, arrays, strict=True)))
 
     if bits is None:
@@ -207,11 +206,11 @@ def _of(case: Case, values: dict[str, Any], real: Sequence[str], bits: int | Non
     return {**results, **{name: each[0] for name, each in zip(own, found, strict=True)}}
 
 
-def _letter(kind: str) -> Any:
+def _letter(kind):
     return "f" if is_real(kind) else "b" if kind == "bool" else "i"
 
 
-def main() -> None:
+def main():
     """Print the counts, and what is wrong."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--compile", action="store_true")
@@ -219,7 +218,7 @@ def main() -> None:
     parser.add_argument("--chunk", default="1/1", metavar="I/N", help="every Nth case, from the Ith")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
-    counts: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
+    counts = collections.defaultdict(collections.Counter)
     first, step = map(int, options.chunk.split("/"))
     for case in itertools.islice(cases(), first - 1, None, step):
         if options.names and case.name not in options.names:

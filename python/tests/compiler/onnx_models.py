@@ -1,9 +1,6 @@
 """Networks of ONNX that are made for tests."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import onnx
@@ -19,15 +16,8 @@ node = helper.make_node
 
 
 def model(
-    nodes: Nodes,
-    constants: dict[str, Any] | None = None,
-    *,
-    shape: Sequence[int | str] = (1, 4),
-    kind: int = TensorProto.FLOAT,
-    outputs: Sequence[str] = ("y",),
-    opset: int = 21,
-    **options: Any,
-) -> onnx.ModelProto:
+    nodes, constants=None, *, shape=(1, 4), kind=TensorProto.FLOAT, outputs=("y",), opset=21, **options
+):
     """A network from `x`, whose constants keep their types."""
     given = [numpy_helper.from_array(np.asarray(each), name) for name, each in (constants or {}).items()]
     x = helper.make_tensor_value_info("x", kind, shape)
@@ -37,12 +27,12 @@ def model(
     return helper.make_model(whole, opset_imports=opsets, ir_version=10, **options)
 
 
-def compiled(network: onnx.ModelProto, *specs: Any, **options: Any) -> Any:
+def compiled(network, *specs, **options):
     """The plan, without a level of security."""
     return hm.compile(network, *specs, **{"security": None, **options})
 
 
-def residual() -> onnx.ModelProto:
+def residual():
     """A block with batch normalisation and a stride, joined with its input by a sum and by concatenation."""
     nodes = [
         node("Conv", ["x", "w1"], ["a"], strides=[2, 2], pads=[1, 1, 1, 1]),

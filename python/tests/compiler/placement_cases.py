@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
-from hemera.compiler.placement import Input, Placement, Step, place
+from hemera.compiler.placement import Input, Step, place
 from hemera.errors import LevelError
 
 INF = math.inf
@@ -24,25 +23,25 @@ class Program:
     result_level: int
     lowest: int = 0
 
-    def place(self, method: str | None = None, narrow: bool = False) -> Placement:
+    def place(self, method=None, narrow=False):
         levels = {"result_level": self.result_level, "lowest": self.lowest}
         return place(self.inputs, self.steps, **levels, method=method, narrow=narrow)
 
     @property
-    def bootstraps(self) -> list[float]:
+    def bootstraps(self):
         """The bootstrap of each value."""
         return [*(x.bootstrap for x in self.inputs), *(step.bootstrap for step in self.steps)]
 
     @property
-    def highest(self) -> int:
+    def highest(self):
         return max([self.result_level, *(x.level for x in self.inputs)])
 
 
-def table(values: Sequence[float]) -> Callable[[int], float]:
+def table(values):
     return lambda level: values[level]
 
 
-def exhaustive(program: Program) -> float:
+def exhaustive(program):
     """The least time over all levels of steps and all sets of bootstrapped values; infinite: no way."""
     lowest, top = program.lowest, program.result_level
     choices = [range(lowest + step.depth, program.highest + 1) for step in program.steps]
@@ -74,7 +73,7 @@ def exhaustive(program: Program) -> float:
     return float((fastest[:, None] + sets @ prices)[possible].min(initial=INF))
 
 
-def check(program: Program, found: Placement) -> None:
+def check(program, found):
     """Assert that a placement is one, and takes the time that it reports."""
     comes = [x.level for x in program.inputs]
     total = 0.0
@@ -97,16 +96,16 @@ def check(program: Program, found: Placement) -> None:
     assert found.exact == (found.bound == found.time)
 
 
-def random_bootstrap(rng: np.random.Generator, often: float) -> float:
+def random_bootstrap(rng, often):
     """The time of one, or of none."""
     return int(rng.integers(1, 30)) if rng.random() <= often else INF
 
 
-def random_step(rng: np.random.Generator, values: int, levels: int) -> Step:
+def random_step(rng, values, levels):
     """Its cost rises with the level, in three of four cases; its operands are of the newest five values."""
     newest = max(0, values - int(rng.integers(1, 6)))
     operands = tuple(int(v) for v in rng.integers(newest, values, int(rng.integers(1, 4))))
-    costs: list[float] = np.cumsum(rng.integers(0, 8, levels)).tolist()
+    costs = np.cumsum(rng.integers(0, 8, levels)).tolist()
     if rng.integers(4) == 0:
         costs = rng.permutation(costs).tolist()
     if rng.integers(16) == 0:
@@ -114,7 +113,7 @@ def random_step(rng: np.random.Generator, values: int, levels: int) -> Step:
     return Step(operands, int(rng.choice([0, 1, 1, 1, 1, 2])), table(costs))
 
 
-def random_program(seed: int, most_steps: int = 12, least_steps: int = 1) -> Program:
+def random_program(seed, most_steps=12, least_steps=1):
     """A program that exhaustive search can take. Costs are integers, so that sums of them are exact."""
     rng = np.random.default_rng(seed)
     while True:
@@ -126,7 +125,7 @@ def random_program(seed: int, most_steps: int = 12, least_steps: int = 1) -> Pro
             Input(int(rng.integers(lowest, top + 1 + (rng.integers(4) == 0))), random_bootstrap(rng, often))
             for _ in range(int(rng.integers(1, 4)))
         ]
-        steps: list[Step] = []
+        steps = []
         for _ in range(count):
             step = random_step(rng, len(inputs) + len(steps), levels)
             depth = min(step.depth, top - lowest)
@@ -138,7 +137,7 @@ def random_program(seed: int, most_steps: int = 12, least_steps: int = 1) -> Pro
             return program
 
 
-def least_or_none(program: Program, method: str | None = None) -> float:
+def least_or_none(program, method=None):
     try:
         found = program.place(method)
     except LevelError:

@@ -1,25 +1,20 @@
 """Tables of patients, and results beside those of pandas."""
 
-from __future__ import annotations
-
 import functools
-from collections.abc import Callable
 from datetime import datetime
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 import hemera as hm
 from hemera.arrays.recorder import Recorder
-from hemera.compiler.tables import CompiledTable
 from hemera.compiler.tables.compiled import _TableProgram
 
 ROWS = 90
 RANGES = {"age": (0, 120), "income": (-1000, 9000), "stay": (0, 60), "visits": (1, 9)}
 
 
-def patients(seed: int = 1) -> pd.DataFrame:
+def patients(seed=1):
     """Integers, numbers, integers with missing ones, booleans, text, two public keys for all seeds."""
     rng = np.random.default_rng(seed)
     wards = np.random.default_rng(0).choice(["A", "B", "C"], ROWS)
@@ -37,17 +32,17 @@ def patients(seed: int = 1) -> pd.DataFrame:
     )
 
 
-def spec_of(frame: pd.DataFrame, **options: Any) -> hm.TableSpec:
+def spec_of(frame, **options):
     return hm.TableSpec.of(frame, **{"ranges": RANGES, "keys": ["ward", "year"], **options})
 
 
 @functools.cache
-def shallow() -> hm.Parameters:
+def shallow():
     """Insecure ones for programs of up to 26 levels."""
     return hm.ckks.Parameters.for_circuit(26, scale_bits=45, slots=128, range_bits=31, security=None)
 
 
-def close(found: Any, expected: Any, bits: float = 14) -> None:
+def close(found, expected, bits=14):
     a, b = np.asarray(found, np.float64), np.asarray(expected, np.float64)
     assert a.shape == b.shape
     np.testing.assert_array_equal(np.isnan(a), np.isnan(b))
@@ -55,12 +50,7 @@ def close(found: Any, expected: Any, bits: float = 14) -> None:
     np.testing.assert_allclose(a, b, rtol=0, atol=room)
 
 
-def assert_is_pandas_s(
-    study: Callable[[Any], Any],
-    expected: Callable[[pd.DataFrame], Any],
-    *frames: pd.DataFrame,
-    **options: Any,
-) -> CompiledTable:
+def assert_is_pandas_s(study, expected, *frames, **options):
     """For two tables, of which the program was made for the first one."""
     tables = frames or (patients(1), patients(2))
     plan = hm.compile(study, spec_of(tables[0]), params=shallow(), **options)
@@ -78,9 +68,7 @@ def assert_is_pandas_s(
     return plan
 
 
-def evaluated(
-    study: Callable[[Any], Any], spec: hm.TableSpec, frame: pd.DataFrame, exact: bool = False
-) -> Any:
+def evaluated(study, spec, frame, exact=False):
     """A study as it is compiled, computed in the clear. The function in the clear gives the same."""
     recorder = Recorder(precision_bits=np.inf if exact else 12)
     program = _TableProgram(study, spec, None, recorder)
@@ -94,7 +82,7 @@ def evaluated(
     return of_program
 
 
-def assert_like(found: Any, wanted: Any, name: str = "", room: float = 2e-3) -> None:
+def assert_like(found, wanted, name="", room=2e-3):
     """Results are those of pandas, groups and values by their labels."""
     if isinstance(wanted, dict):
         for key, each in wanted.items():

@@ -1,10 +1,7 @@
 """What checks tell of a plan: each number by its formula, of differences that are put in."""
 
-from __future__ import annotations
-
 import itertools
 import math
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,17 +18,17 @@ SAMPLES = np.array([[1.0, 2, -3, 4], [0.5, -8, 1, 1], [1, 1, 1, 0.25], [0.5, 0, 
 """The largest ones in the middle, the smallest last."""
 
 
-def study(x: Any) -> Any:
+def study(x):
     return {"a": x, "b": x.sum() / 1000}
 
 
-def plan_of(errors: dict[str, float], monkeypatch: pytest.MonkeyPatch) -> hm.Compiled:
+def plan_of(errors, monkeypatch):
     """A plan whose encrypted results are off: by parts of an error, of which the second sample has all."""
     plan = hm.compile(study, SPEC, precision_bits=20, security=None)
     parts = iter([0.5, 1.0, 0.25, 0.0])
 
-    def local(**_: Any) -> Any:
-        def run(x: Any) -> Any:
+    def local(**_):
+        def run(x):
             part = next(parts)
             return {name: own - part * errors[name] for name, own in study(x).items()}
 
@@ -43,9 +40,7 @@ def plan_of(errors: dict[str, float], monkeypatch: pytest.MonkeyPatch) -> hm.Com
 
 @pytest.mark.parametrize("encrypted", [0, 1, 2, 4, 9])
 @pytest.mark.parametrize("errors", [{"a": 0.5, "b": 0.001}, {"a": 0.001, "b": 0.001}])
-def test_checks_tell_the_largest_of_all_samples(
-    encrypted: int, errors: dict[str, float], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_checks_tell_the_largest_of_all_samples(encrypted, errors, monkeypatch):
     """Relative to each result's own largest value, whatever another result has."""
     plan = plan_of(errors, monkeypatch)
     agreed = plan.check(SAMPLES, encrypted=encrypted)
@@ -65,9 +60,7 @@ def test_checks_tell_the_largest_of_all_samples(
 @pytest.mark.parametrize("encrypted", [0, 1, 2, 3])
 @pytest.mark.parametrize("worst", [*itertools.permutations([1, 4, 16])])
 @pytest.mark.parametrize("factor", [1, 4])
-def test_checks_tell_the_worse_of_the_clear_and_the_encrypted(
-    worst: tuple[int, ...], encrypted: int, factor: int
-) -> None:
+def test_checks_tell_the_worse_of_the_clear_and_the_encrypted(worst, encrypted, factor):
     """The factor decides: the errors in the clear are the larger ones, or the encrypted ones."""
     function = [[np.array([64 * (i + 1)]), np.array([256])] for i in range(3)]
     clear = [[own[0] + factor * worst[i], own[1] - worst[2 - i]] for i, own in enumerate(function)]
@@ -81,7 +74,7 @@ def test_checks_tell_the_worse_of_the_clear_and_the_encrypted(
 
 
 @pytest.mark.parametrize("place", range(4))
-def test_no_number_is_a_difference(place: int) -> None:
+def test_no_number_is_a_difference(place):
     """In each sample, in the clear or encrypted; and none is no run that was left out."""
     clear, noisy = [[np.zeros(2)], [np.zeros(2)]], [[np.zeros(2)], [np.zeros(2)]]
     (clear, noisy)[place % 2][place // 2][0][1] = np.nan
@@ -92,7 +85,7 @@ def test_no_number_is_a_difference(place: int) -> None:
     assert (alike.bits, alike.largest) == (math.inf, 1)
 
 
-def test_checks_in_the_clear_are_next_to_the_users_function() -> None:
+def test_checks_in_the_clear_are_next_to_the_users_function():
     plan = hm.compile(study, SPEC, security=None)
     plan._function = lambda x: {"a": x, "b": x.sum() / 1000 * 1.01}
     wanted = -math.log2(0.01 / 1.01)
@@ -106,10 +99,10 @@ def test_checks_in_the_clear_are_next_to_the_users_function() -> None:
                 told()
 
 
-def test_rows_outside_are_those_of_any_function_and_any_input() -> None:
+def test_rows_outside_are_those_of_any_function_and_any_input():
     low, high = (hm.circuits.sigmoid(ends, bits=6) for ends in ((-2, 3), (-3, 2)))
 
-    def program(x: Any) -> Any:
+    def program(x):
         return x[0].apply(low) + x[0].apply(high), x[1].apply(low), x[2] * 2
 
     samples = np.array([[1.9, 1.9, 1, 1], [-1.9, -1.9, -1, -1]])
@@ -131,16 +124,14 @@ def test_rows_outside_are_those_of_any_function_and_any_input() -> None:
 
 
 @pytest.mark.parametrize("encrypted", [0, 1, 2, 5])
-def test_checks_of_tables_tell_the_largest_of_all_tables(
-    encrypted: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_checks_of_tables_tell_the_largest_of_all_tables(encrypted, monkeypatch):
     frames = [pd.DataFrame({"a": np.array([1.0, 2, 3, 4]) * factor}) for factor in (1, 2, 0.5)]
     spec = hm.TableSpec.of(frames[0], ranges={"a": (0, 9)})
     plan = hm.compile(lambda t: {"mean": t.a.mean(), "std": t.a.std()}, spec, security=None)
     runs = iter([0.25, 1.0, 0.125])
 
-    def local(*_: Any, **__: Any) -> Any:
-        def run(*arrays: Any) -> Any:
+    def local(*_, **__):
+        def run(*arrays):
             found, error = plan.evaluate_clear(*arrays), next(runs)
             return {name: own + error * (name == "mean") for name, own in found.items()}
 
@@ -170,21 +161,21 @@ def test_checks_of_tables_tell_the_largest_of_all_tables(
         (1, 0, math.nan, -math.inf),
     ],
 )
-def test_bits_of_results(size: float, approximations: float, noise: float, bits: float) -> None:
+def test_bits_of_results(size, approximations, noise, bits):
     assert result_errors.ResultError("a", size, approximations, noise).bits == bits
 
 
 @pytest.mark.parametrize(("last", "size"), [(3.0, 1.0), (-100.0, 25.0)])
-def test_sizes_are_those_of_a_few_draws_and_a_quarter_of_the_largest(last: float, size: float) -> None:
+def test_sizes_are_those_of_a_few_draws_and_a_quarter_of_the_largest(last, size):
     draws = np.ones((16, 2)) * [[0.5, -1]]
     draws[15, 0] = last
     assert result_errors._size(draws) == size
 
 
-def test_the_noise_that_costs_most_is_named() -> None:
+def test_the_noise_that_costs_most_is_named():
     """The noise of the input is named in x^8: it grows by 8x^7, that of x^2 by 4x^6, and so on."""
 
-    def study(x: Any) -> Any:
+    def study(x):
         fourth = (x * x) ** 2
         return fourth * fourth
 
@@ -193,14 +184,14 @@ def test_the_noise_that_costs_most_is_named() -> None:
         hm.compile(study, hm.ArraySpec((4,), range=(4, 5)), params=params, precision_bits=36, scales=False)
 
 
-def test_the_first_programs_range_is_told() -> None:
+def test_the_first_programs_range_is_told():
     """A function is made more precise where ranges with its errors are not for it: 0, 6 and 12 bits."""
     tried = []
 
-    def record(budget: Any) -> Any:
+    def record(budget):
         tried.append(budget.function_bits)
         raise RangeError(f"with {budget.function_bits} bits")
 
     with pytest.raises(RangeError, match="with 10 bits"):
-        precise(record, record, 10, far=True, scales=True)  # type: ignore[arg-type, type-var]
+        precise(record, record, 10, far=True, scales=True)
     assert tried == [10, 16, 22]

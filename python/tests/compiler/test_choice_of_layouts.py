@@ -1,9 +1,5 @@
 """Which layout programs of many samples take by themselves: the one of the least counted time, found soon."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -21,30 +17,30 @@ SQUARE, NARROW = RNG.normal(size=(FEATURES, FEATURES)) / 4, RNG.normal(size=(FEA
 NAMES = {"ciphertexts": "an element in each ciphertext", "sequences": "tokens and samples in slots"}
 
 
-def insecure(depth: int) -> hm.Parameters:
+def insecure(depth):
     """With 512 slots."""
     return hm.ckks.Parameters.for_circuit(depth, scale_bits=40, range_bits=10, degree=1024, security=None)
 
 
-def attention(x: Any) -> Any:
+def attention(x):
     scores = np.exp((x @ SQUARE) @ x.T / 8)
     return (scores @ (x @ NARROW)) / scores.sum(-1, keepdims=True)
 
 
-def layer(x: Any) -> Any:
+def layer(x):
     return np.tanh(x @ NARROW)
 
 
-def differences(x: Any) -> Any:
+def differences(x):
     return (x[1:] - x[:-1]) @ NARROW
 
 
-def compiled(program: Any, *specs: Any, **options: Any) -> Any:
+def compiled(program, *specs, **options):
     given = {"samples": SLOTS // TOKENS, "params": insecure(12), "precision_bits": 14, **options}
     return hm.compile(program, *(specs or (Spec(SHAPE, (-1, 1)),)), **given)
 
 
-def require_numpys(plan: Any, program: Any, count: int, shape: tuple[int, ...] = SHAPE) -> None:
+def require_numpys(plan, program, count, shape=SHAPE):
     x = RNG.uniform(-1, 1, (count, *shape))
     wanted = np.stack([program(each) for each in x])
     for found in (plan.local(threads=1)(x), plan.evaluate_clear(x)):
@@ -53,7 +49,7 @@ def require_numpys(plan: Any, program: Any, count: int, shape: tuple[int, ...] =
 
 
 @pytest.mark.parametrize("program", [attention, layer])
-def test_sequences_are_taken_where_they_are_faster(program: Any) -> None:
+def test_sequences_are_taken_where_they_are_faster(program):
     plan, named = compiled(program), compiled(program, layout="sequences")
     assert plan.layout == named.layout == "sequences"
     assert plan.layout_seconds["sequences"] == pytest.approx(
@@ -73,10 +69,10 @@ def test_sequences_are_taken_where_they_are_faster(program: Any) -> None:
     assert plan.expected_bits(x) == pytest.approx(named.expected_bits(x), abs=1)
 
 
-def test_slots_are_taken_where_they_are_faster() -> None:
+def test_slots_are_taken_where_they_are_faster():
     """Functions of sequences that fill half of the slots take twice as long, here most of the time."""
 
-    def program(x: Any) -> Any:
+    def program(x):
         return np.tanh(np.tanh(x)) @ NARROW[:4]
 
     plan = hm.compile(program, Spec((4, 4), (-1, 1)), samples=1024, precision_bits=14)
@@ -94,7 +90,7 @@ def test_slots_are_taken_where_they_are_faster() -> None:
     assert full.layout == "sequences"
 
 
-def test_what_sequences_refuse_takes_another_layout() -> None:
+def test_what_sequences_refuse_takes_another_layout():
     plan = compiled(differences)
     assert (plan.layout, plan.layout_seconds) == ("slots", {})
     require_numpys(plan, differences, 5)
@@ -107,7 +103,7 @@ def test_what_sequences_refuse_takes_another_layout() -> None:
 
 
 @pytest.mark.parametrize("device", ["cpu-avx512-16", "nvidia-h200"])
-def test_an_element_in_each_ciphertext_is_compared_too(device: str) -> None:
+def test_an_element_in_each_ciphertext_is_compared_too(device):
     """Samples that fill the slots by themselves."""
     for program in (attention, layer):
         plan = compiled(program, samples=SLOTS, device=device)
@@ -130,10 +126,10 @@ def test_an_element_in_each_ciphertext_is_compared_too(device: str) -> None:
         require_numpys(plan, program, 3)
 
 
-def test_inputs_without_tokens_are_given_as_they_are() -> None:
+def test_inputs_without_tokens_are_given_as_they_are():
     """Clients give and get the same arrays, whatever the layout is."""
 
-    def program(x: Any, shift: Any) -> Any:
+    def program(x, shift):
         return np.tanh(x @ NARROW + shift)
 
     specs = Spec(SHAPE, (-1, 1)), Spec((3,), (-1, 1), "shift")
@@ -162,20 +158,18 @@ def test_inputs_without_tokens_are_given_as_they_are() -> None:
         (layer, SHAPE, {"layout": "slots"}),
     ],
 )
-def test_hopeless_programs_are_not_tried(
-    program: Any, shape: tuple[int, ...], options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def tried(*_: Any, **__: Any) -> None:
+def test_hopeless_programs_are_not_tried(program, shape, options, monkeypatch):
+    def tried(*_, **__):
         pytest.fail("sequences were planned")
 
     monkeypatch.setattr(Samples, "in_sequences", tried)
     assert compiled(program, Spec(shape, (-1, 1)), **options).layout == "slots"
 
 
-def test_half_of_the_slots_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_half_of_the_slots_is_enough(monkeypatch):
     tried, plan_of = [], Samples.in_sequences
 
-    def watched(self: Samples, **options: Any) -> Any:
+    def watched(self, **options):
         tried.append(self.count)
         return plan_of(self, **options)
 
@@ -187,10 +181,10 @@ def test_half_of_the_slots_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (without_layer.layout, without_layer.layout_seconds) == ("slots", {})
 
 
-def test_slots_are_planned_only_where_they_may_be_faster(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slots_are_planned_only_where_they_may_be_faster(monkeypatch):
     planned, plan_of = [], Search.chosen
 
-    def watched(self: Search, *given: Any) -> Any:
+    def watched(self, *given):
         planned.append(self.samples)
         return plan_of(self, *given)
 
@@ -221,7 +215,7 @@ def test_slots_are_planned_only_where_they_may_be_faster(monkeypatch: pytest.Mon
         (lambda x: x @ SQUARE + np.roll(x, 1), hm.ckks.Parameters.for_bootstrapping("test-40")),
     ],
 )
-def test_bounds_of_slots_are_below_their_times(program: Any, params: Any) -> None:
+def test_bounds_of_slots_are_below_their_times(program, params):
     plan = compiled(program, layout="slots", params=params, samples=32)
     search = Search(plan._lowered.cut.whole, 32, 14, 128, "cpu-avx512-16", params=params)
     for requests in (1, 5):  # several take less than one after the other
@@ -230,7 +224,7 @@ def test_bounds_of_slots_are_below_their_times(program: Any, params: Any) -> Non
         assert 0.2 * counted < search.seconds_at_least(requests) <= 1.1 * counted
 
 
-def test_arrays_that_are_too_large_for_slots_lie_in_sequences() -> None:
+def test_arrays_that_are_too_large_for_slots_lie_in_sequences():
     """With 256 samples 12,000 elements would take 6,000 ciphertexts of 512 slots."""
     wide = RNG.normal(size=(FEATURES, 3000))
     plan = compiled(lambda x: ((x @ wide) ** 2).mean(-1), samples=256, params=insecure(3))
@@ -241,7 +235,7 @@ def test_arrays_that_are_too_large_for_slots_lie_in_sequences() -> None:
         compiled(lambda x: ((x @ wide) ** 2).mean(-1), samples=256, params=insecure(3), layout="slots")
 
 
-def test_products_of_tokens_alone_are_tried() -> None:
+def test_products_of_tokens_alone_are_tried():
     """Without a plain matrix."""
     plan = compiled(lambda x, y: (x @ y.T) @ y, *[Spec(SHAPE, (-1, 1))] * 2, params=insecure(4))
     assert plan.layout == "sequences"
@@ -249,11 +243,11 @@ def test_products_of_tokens_alone_are_tried() -> None:
     np.testing.assert_allclose(plan.evaluate_clear(x, y), x @ np.swapaxes(y, 1, 2) @ y, atol=2.0**-10)
 
 
-def product(x: Any, y: Any) -> Any:
+def product(x, y):
     return x @ y
 
 
-COUNTED: list[tuple[Any, int, tuple[int, ...], dict[str, int]]] = [
+COUNTED = [
     (layer, SLOTS // TOKENS, SHAPE, {"sequences": 1, "slots": 1}),
     (layer, 2 * SLOTS // TOKENS, SHAPE, {"sequences": 2, "slots": 1, "ciphertexts": 1}),
     (layer, SLOTS, SHAPE, {"sequences": 4, "slots": 1, "ciphertexts": 1}),
@@ -266,13 +260,11 @@ COUNTED: list[tuple[Any, int, tuple[int, ...], dict[str, int]]] = [
 
 
 @pytest.mark.parametrize(("program", "samples", "shape", "wanted"), COUNTED)
-def test_each_layout_is_counted_for_its_own_requests(
-    program: Any, samples: int, shape: Any, wanted: dict[str, int], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_layout_is_counted_for_its_own_requests(program, samples, shape, wanted, monkeypatch):
     """All samples are compared: as many batches of ciphertexts as a layout takes for them."""
-    least: list[int] = []
+    least = []
 
-    def at_least(_: Search, requests: int) -> float:
+    def at_least(_, requests):
         least.append(requests)
         return 0.0
 

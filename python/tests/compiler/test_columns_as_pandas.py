@@ -1,12 +1,8 @@
 """Operations of columns, by kinds of values and by which rows are left, are those of NumPy and pandas on the
 same frame, or refused."""
 
-from __future__ import annotations
-
 import contextlib
 import operator
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,10 +14,9 @@ from hemera.errors import ParameterError
 from .table_cases import assert_like, evaluated
 
 ROWS = 16
-Operation = Callable[[Any], Any]
 
 
-def frame_of(seed: int = 0) -> pd.DataFrame:
+def frame_of(seed=0):
     """Columns a: integers, x: real numbers, m: halves of which some are missing, f, g: truth values, s:
     texts, w: texts of which some are missing, d: dates, k: a public key."""
     rng = np.random.default_rng(seed)
@@ -48,7 +43,7 @@ COLUMNS = "axmfswd"
 DAY = pd.Timestamp("2020-01-03")
 COMPARED = (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge)
 
-BY_ROWS: dict[str, tuple[Operation, str]] = {
+BY_ROWS = {
     "abs": (abs, "axmf"),
     "abs()": (lambda c: c.abs(), "axmf"),
     "-": (operator.neg, "axmf"),
@@ -133,7 +128,7 @@ BY_ROWS: dict[str, tuple[Operation, str]] = {
 """Operations row by row, and the columns that they are right for: they are refused for all others."""
 
 
-OF_WHOLE: dict[str, tuple[Operation, str]] = {
+OF_WHOLE = {
     "shift": (lambda c: c.shift(2), "axmf"),
     "shift back": (lambda c: c.shift(-1), "axmf"),
     "diff": (lambda c: c.diff(), "axm"),
@@ -150,7 +145,7 @@ OF_WHOLE: dict[str, tuple[Operation, str]] = {
 }
 """Operations that bring rows together: for columns of which no row is missing or filtered out."""
 
-RUNNING: dict[str, tuple[Operation, str]] = {
+RUNNING = {
     "cumsum": (lambda c: c.cumsum(), "axmf"),
     "np.cumsum": (lambda c: np.cumsum(c), "axmf"),
     "dropna": (lambda c: c.dropna() * 2, "axmf"),
@@ -158,7 +153,7 @@ RUNNING: dict[str, tuple[Operation, str]] = {
 }
 """Operations whose results have the rows that are left."""
 
-STATISTICS: dict[str, tuple[Operation, str]] = {
+STATISTICS = {
     **{name: (operator.methodcaller(name), "axmf") for name in ("sum", "mean", "max", "min", "prod")},
     **{name: (operator.methodcaller(name), "axmf") for name in ("var", "std", "any", "all")},
     "var, ddof": (lambda c: c.var(ddof=0), "axmf"),
@@ -166,7 +161,7 @@ STATISTICS: dict[str, tuple[Operation, str]] = {
     "count": (lambda c: c.count(), "axmfswd"),
     "nunique": (lambda c: c.nunique(), "fswd"),
 }
-OF_COLUMNS: dict[str, tuple[Operation, str]] = {
+OF_COLUMNS = {
     **{
         f"np.{each.__name__}": (each, "axmf")
         for each in (np.sum, np.mean, np.max, np.min, np.prod, np.var, np.std, np.any, np.all)
@@ -177,7 +172,7 @@ OF_COLUMNS: dict[str, tuple[Operation, str]] = {
     "value_counts": (lambda c: c.value_counts(), "fswd"),
     "frequencies": (lambda c: c.value_counts(normalize=True), "fswd"),
 }
-LEFT: dict[str, Operation] = {
+LEFT = {
     "all": lambda t: t,
     "filtered": lambda t: t[t.f],
     "by key": lambda t: t[t.k != "v"],
@@ -189,18 +184,18 @@ LEFT: dict[str, Operation] = {
 """Which rows are left."""
 
 
-def held(found: Any) -> Any:
+def held(found):
     """A column, of pandas where NumPy gives an array."""
     return pd.Series(found) if isinstance(found, np.ndarray) else found
 
 
-def assert_refused(study: Operation) -> None:
+def assert_refused(study):
     with pytest.raises((TypeError, AttributeError, ParameterError)) as error:
         evaluated(study, SPEC, FRAME)
     assert str(error.value)
 
 
-def assert_as_pandas(study: Operation, right: bool, name: str) -> None:
+def assert_as_pandas(study, right, name):
     if right:
         assert_like(evaluated(study, SPEC, FRAME), study(FRAME), name)
     else:
@@ -208,12 +203,12 @@ def assert_as_pandas(study: Operation, right: bool, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", BY_ROWS)
-def test_by_rows(name: str) -> None:
+def test_by_rows(name):
     """All rows, sums of filtered rows, and means of groups."""
     operation, right = BY_ROWS[name]
     for column in COLUMNS:
 
-        def study(t: Any, column: str = column) -> Any:
+        def study(t, column=column):
             found = held(operation(t[column]))
             named = t.assign(c=found * 1)
             return {
@@ -227,7 +222,7 @@ def test_by_rows(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", OF_WHOLE)
-def test_of_whole_columns(name: str) -> None:
+def test_of_whole_columns(name):
     operation, right = OF_WHOLE[name]
     for column in COLUMNS:
         assert_as_pandas(
@@ -237,7 +232,7 @@ def test_of_whole_columns(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", RUNNING)
-def test_of_rows_that_are_left(name: str) -> None:
+def test_of_rows_that_are_left(name):
     operation, right = RUNNING[name]
     for column in COLUMNS:
         for left in LEFT.values():
@@ -249,13 +244,13 @@ def test_of_rows_that_are_left(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [*STATISTICS, *OF_COLUMNS])
-def test_statistics(name: str) -> None:
+def test_statistics(name):
     """Statistics of columns, and of groups where pandas has them: groups whose rows encrypted masks leave out
     stay, as of keys that are categories."""
     operation, right = (STATISTICS | OF_COLUMNS)[name]
     for column in COLUMNS:
 
-        def study(t: Any, column: str = column) -> Any:
+        def study(t, column=column):
             found = {"some": t.a.sum()}
             for own, left in LEFT.items():
                 rows = left(t)
@@ -270,7 +265,7 @@ def test_statistics(name: str) -> None:
         assert_as_pandas(study, column in right, f"{name} of {column}")
 
 
-def test_texts_and_dates_as_results() -> None:
+def test_texts_and_dates_as_results():
     found = evaluated(lambda t: {name: t[name] for name in "swd"}, SPEC, FRAME)
     assert found["s"].tolist() == FRAME.s.tolist()
     assert found["w"].tolist() == [None if pd.isna(each) else each for each in FRAME.w]
@@ -279,21 +274,21 @@ def test_texts_and_dates_as_results() -> None:
 
 @pytest.mark.parametrize("ordered", [True, False])
 @pytest.mark.parametrize("listed", [["low", "mid", "high", "never"], [30, 10, 20, 40], [0.5, 1.5, -1, 9]])
-def test_categories_of_pandas(listed: list[Any], ordered: bool) -> None:
+def test_categories_of_pandas(listed, ordered):
     """Their order is the listed one, or none, of numbers too; those without rows are counted."""
     low, mid, high, _ = listed
     kind = pd.CategoricalDtype(listed, ordered=ordered)
     levels = pd.Series([mid, high, low, mid, None], dtype=kind)
     frame = pd.DataFrame({"c": levels, "e": levels.iloc[::-1].array, "x": [1, 2, 3, 4, 5]})
     spec = hm.TableSpec.of(frame, ranges={"x": (0, 9)})
-    studies: dict[str, Operation] = {
+    studies = {
         "equal": lambda t: t.c == mid,
         "equal columns": lambda t: t.c == t.e,
         "counts": lambda t: t[t.x > 2].c.value_counts(),
         "shares of none": lambda t: t[t.x > 8].c.value_counts(normalize=True),
         "nunique": lambda t: t.c.nunique(),
     }
-    in_order: dict[str, Operation] = {
+    in_order = {
         **{each.__name__: (lambda t, each=each: each(t.c, mid)) for each in COMPARED[2:]},
         **{f"{each.__name__} columns": (lambda t, each=each: each(t.c, t.e)) for each in COMPARED[2:]},
         "between": lambda t: t.c.between(low, mid),
@@ -309,7 +304,7 @@ def test_categories_of_pandas(listed: list[Any], ordered: bool) -> None:
 
 
 @pytest.mark.parametrize("value", ["2020-01-02", DAY, np.datetime64("2020-01-03T01"), 9, 3, 7])
-def test_keys_that_are_dates_or_categories(value: Any) -> None:
+def test_keys_that_are_dates_or_categories(value):
     """They compare as columns do, of all rows and of filtered ones; no row is a value that is not there."""
     levels = pd.CategoricalDtype([9, 3, 5], ordered=True)
     frame = FRAME.assign(level=pd.Series([3, 5, 9, 9] * 4, dtype=levels))
@@ -318,7 +313,7 @@ def test_keys_that_are_dates_or_categories(value: Any) -> None:
     for each in COMPARED if value != 7 else COMPARED[:2]:
         for left in (lambda t: t, lambda t: t[t.f]):
 
-            def study(t: Any, each: Any = each, left: Any = left) -> dict[str, Any]:
+            def study(t, each=each, left=left):
                 rows = left(t)
                 some = rows[each(rows[name], value) | each(value, rows[name])]
                 return {"a": some.a.sum(), "x": rows[rows[name].isin([DAY, 9][name == "level" :])].x.sum()}
@@ -330,7 +325,7 @@ def test_keys_that_are_dates_or_categories(value: Any) -> None:
     assert_like(found, wanted.reindex(found.index).fillna(0))
 
 
-OF_TWO: dict[str, Callable[[Any, Any], Any]] = {
+OF_TWO = {
     **{each.__name__: each for each in (operator.add, operator.mul, operator.and_, operator.or_, *COMPARED)},
     **{each.__name__: each for each in (operator.sub, operator.pow, operator.mod, np.maximum, np.minimum)},
     "where": lambda c, e: c.where(e > 0, e),
@@ -340,7 +335,7 @@ OF_TWO: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def drawn(rng: np.random.Generator, depth: int) -> tuple[Operation, str]:
+def drawn(rng, depth):
     """An expression of columns of a table, and its name."""
     if depth == 0:
         column = str(rng.choice([*"aaxxmmffg", *COLUMNS]))
@@ -355,7 +350,7 @@ def drawn(rng: np.random.Generator, depth: int) -> tuple[Operation, str]:
 
 @pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize("seed", range(3))
-def test_random_expressions(seed: int, exact: bool) -> None:
+def test_random_expressions(seed, exact):
     """What is computed, of all rows or of groups, is right where pandas has numbers; what pandas refuses of
     columns may be arrays. Exact programs are of whole numbers."""
     rng, right = np.random.default_rng(seed), 0
@@ -367,13 +362,7 @@ def test_random_expressions(seed: int, exact: bool) -> None:
         statistic, left = str(rng.choice([*STATISTICS])), str(rng.choice([*LEFT]))
         grouped = rng.random() < 0.3
 
-        def study(
-            t: Any,
-            expression: Any = expression,
-            statistic: str = statistic,
-            left: str = left,
-            by: bool = grouped,
-        ) -> Any:
+        def study(t, expression=expression, statistic=statistic, left=left, by=grouped):
             rows = LEFT[left](t)
             found = expression(rows)
             if by:  # groups whose rows are filtered out stay, as of keys that are categories
@@ -394,6 +383,6 @@ def test_random_expressions(seed: int, exact: bool) -> None:
     assert right > 8
 
 
-def test_a_column_that_matters_by_its_range_alone() -> None:
+def test_a_column_that_matters_by_its_range_alone():
     assert_as_pandas(lambda t: np.minimum(t.x, t.g) * 1, True, "x is above 1")
     assert_as_pandas(lambda t: {"a": t.a.sum(), "of none": t[t.x < 1].f.sum()}, True, "x is above 1")

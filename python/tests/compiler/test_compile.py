@@ -1,10 +1,6 @@
 """Compiled functions of arrays give NumPy's results; files, costs and errors of them."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,10 +15,10 @@ from ..refusals import raises
 from .compile_cases import assert_gives, compiled, deep, shallow
 
 
-def test_statistics_of_a_column() -> None:
+def test_statistics_of_a_column():
     rng = np.random.default_rng(1)
 
-    def study(ages: Any) -> Any:
+    def study(ages):
         z = (ages - ages.mean()) / 30
         return {"mean": ages.mean(), "spread": (z**2).mean(), "skew": (z**3).mean()}
 
@@ -31,12 +27,12 @@ def test_statistics_of_a_column() -> None:
     assert plan.package.program.depth <= shallow().levels - 1
 
 
-def test_a_network_of_convolutions() -> None:
+def test_a_network_of_convolutions():
     rng = np.random.default_rng(2)
     kernel, bias = rng.normal(size=(4, 1, 3, 3)) / 3, rng.normal(size=4) / 4
     dense = rng.normal(size=(4 * 4 * 4, 10)) / 8
 
-    def network(image: Any) -> Any:
+    def network(image):
         x = conv(image, kernel, bias, stride=2, padding=1) ** 2
         return (x.reshape(-1) @ dense) ** 2
 
@@ -45,7 +41,7 @@ def test_a_network_of_convolutions() -> None:
     assert plan._lowered.steps[1].diagonals[0] <= 9
 
 
-def test_several_inputs_of_several_shapes() -> None:
+def test_several_inputs_of_several_shapes():
     rng = np.random.default_rng(3)
     a, b, c = (rng.uniform(-1, 1, (4, *shape)) for shape in ((3, 5), (5, 4), (4,)))
     assert_gives(lambda a, b, c: {"y": a @ b + c, "z": (a @ b) @ c}, a, b, c)
@@ -54,8 +50,8 @@ def test_several_inputs_of_several_shapes() -> None:
 @pytest.mark.parametrize("largest", [1.0, 0.5, 1e-3])
 @pytest.mark.parametrize("factor", [0.5, 0.3, -1.0])
 @pytest.mark.parametrize("precision", [6, 24])
-def test_values_up_to_1_times_numbers(largest: float, factor: float, precision: float) -> None:
-    def function(x: Any) -> Any:
+def test_values_up_to_1_times_numbers(largest, factor, precision):
+    def function(x):
         return (factor * x + largest / 10) * factor
 
     plan = hm.compile(function, hm.ArraySpec((8,), range=(-largest, largest)), precision_bits=precision)
@@ -64,13 +60,13 @@ def test_values_up_to_1_times_numbers(largest: float, factor: float, precision: 
     np.testing.assert_allclose(plan.local(threads=1)(values), function(values), rtol=0, atol=2.0**-precision)
 
 
-def test_functions_by_ranges_of_samples() -> None:
+def test_functions_by_ranges_of_samples():
     rng = np.random.default_rng(4)
     x = rng.uniform(0.5, 2, (20, 6))
     assert_gives(lambda x: {"root": np.sqrt(x), "exp": np.exp(-x), "inverse": 1 / x}, x, bits=12)
 
 
-def test_slots_without_elements_are_bounded() -> None:
+def test_slots_without_elements_are_bounded():
     """5 elements of 8 slots: the others go through an inverse and a logarithm of an interval without 0."""
     rng = np.random.default_rng(15)
     samples = rng.uniform(2, 4, (20, 5))
@@ -84,7 +80,7 @@ def test_slots_without_elements_are_bounded() -> None:
         assert np.abs(values[at]).max() <= bound * 1.01, at
 
 
-def test_inputs_by_name_and_in_order() -> None:
+def test_inputs_by_name_and_in_order():
     x, y = np.array([[1.0, 2.0]]), np.array([[3.0, 5.0]])
     plan = hm.compile(
         lambda x, y: x - 2 * y,
@@ -112,14 +108,14 @@ def test_inputs_by_name_and_in_order() -> None:
         7,
     ],
 )
-def test_files_with_wrong_keys_are_refused(key: Any) -> None:
+def test_files_with_wrong_keys_are_refused(key):
     plan = compiled(lambda x: x @ np.ones((4, 2)), np.ones((2, 4)))
     told = json.loads(json.dumps(plan.package.interface.describe()))
     told["keys"]["own"] = [key]
     raises(hm.errors.FormatError, "", hm.serving.Interface.from_dict, told)
 
 
-def test_files_and_servers_take_it(tmp_path: Path) -> None:
+def test_files_and_servers_take_it(tmp_path):
     rng = np.random.default_rng(7)
     kernel = rng.normal(size=(2, 1, 3))
     samples = rng.uniform(-1, 1, (5, 1, 30))
@@ -138,7 +134,7 @@ def test_files_and_servers_take_it(tmp_path: Path) -> None:
         loaded.evaluate_clear(5 * samples[0])
 
 
-def test_files_of_convolutions_are_small() -> None:
+def test_files_of_convolutions_are_small():
     """The map of a convolution has few different entries: not a dense matrix of 4,096 slots (134 MB)."""
     kernel = np.random.default_rng(8).normal(size=(16, 16, 3, 3))
     plan = hm.compile(
@@ -149,14 +145,14 @@ def test_files_of_convolutions_are_small() -> None:
     assert len(bytes(plan.package)) < 1_000_000
 
 
-def test_layouts_take_no_larger_ring() -> None:
+def test_layouts_take_no_larger_ring():
     """Copies in slots could save rotations, but not at the price of a ring that the depth does not need."""
     weights = np.random.default_rng(16).normal(size=(4, 3))
     plan = hm.compile(lambda x: x @ weights + 1, hm.ArraySpec((100, 4), (-1, 1)))
     assert plan.params.degree == hm.ckks.Parameters.for_circuit(1, scale_bits=40, slots=512).degree
 
 
-def test_the_cost_is_that_of_the_package() -> None:
+def test_the_cost_is_that_of_the_package():
     samples = np.random.default_rng(9).uniform(-1, 1, (3, 12))
     plan = compiled(lambda x: (x @ np.arange(36.0).reshape(12, 3) / 36) ** 2, samples)
     cost = plan.cost("cpu-avx512-16")
@@ -168,7 +164,7 @@ def test_the_cost_is_that_of_the_package() -> None:
         assert word in report
 
 
-def test_check_compares_and_counts() -> None:
+def test_check_compares_and_counts():
     rng = np.random.default_rng(10)
     samples = rng.uniform(-1, 1, (10, 4))
     plan = compiled(lambda x: np.tanh(2 * x), samples, precision_bits=12)
@@ -184,7 +180,7 @@ def test_check_compares_and_counts() -> None:
     raises(hm.errors.MismatchError, "", lambda: plan.check(samples[:, :3]))
 
 
-def test_values_outside_of_ranges_are_counted_together() -> None:
+def test_values_outside_of_ranges_are_counted_together():
     """The values of all inputs, and of all operations of a line."""
     rng = np.random.default_rng(12)
     x, y = rng.uniform(-1, 1, (2, 6, 4))
@@ -197,18 +193,18 @@ def test_values_outside_of_ranges_are_counted_together() -> None:
     assert list(found.values()) == [1 + 3, 1 + 3]  # inputs, and arguments of the line
 
 
-def test_branches_name_the_way_out() -> None:
-    def branch(x: Any) -> Any:
+def test_branches_name_the_way_out():
+    def branch(x):
         return x if x[0] > 0 else -x
 
     raises(TypeError, r"gap|depend", lambda: hm.compile(branch, hm.ArraySpec((3,), (0, 1))))
 
 
-def test_missing_and_infinite_ranges() -> None:
+def test_missing_and_infinite_ranges():
     raises(hm.errors.ParameterError, "range", lambda: hm.compile(lambda x: x * 2, np.zeros(3)))
     raises(hm.errors.ParameterError, "", lambda: hm.compile(lambda x: x * 2, hm.ArraySpec((3,), (0, np.inf))))
 
-    def explodes(x: Any) -> Any:
+    def explodes(x):
         for _ in range(12):
             x = x * x
         return x
@@ -217,16 +213,16 @@ def test_missing_and_infinite_ranges() -> None:
         hm.compile(explodes, hm.ArraySpec((3,), (0, 10)))
 
 
-def test_other_results_and_inputs() -> None:
+def test_other_results_and_inputs():
     spec = hm.ArraySpec((3,), (0, 1))
     raises(TypeError, "returns", hm.compile, lambda _: np.ones(3), spec)
     with pytest.raises(TypeError, match="function"):
-        hm.compile(3, spec)  # type: ignore[arg-type]
+        hm.compile(3, spec)
     raises(hm.errors.ParameterError, "inputs", hm.compile, lambda: 1)
     raises(hm.errors.MismatchError, "samples", hm.compile, lambda x: x, spec, calibrate=np.zeros((5, 4)))
 
 
-def test_too_few_levels() -> None:
+def test_too_few_levels():
     params = hm.ckks.Parameters.for_circuit(1, slots=64, security=None)
     with pytest.raises(hm.errors.LevelError):
         hm.compile(lambda x: (x * x) ** 2, hm.ArraySpec((64,), (0, 1)), params=params)
@@ -243,14 +239,14 @@ def test_too_few_levels() -> None:
         ((2, 3, 4, 5), (2, 1, 2, 1, 3), {"padding": (1, 0, 2), "stride": (2, 1, 1), "groups": 2}),
     ],
 )
-def test_convolutions_are_sums(shape: Any, weights: Any, options: Any) -> None:
+def test_convolutions_are_sums(shape, weights, options):
     """The definition: y[o, p] sums over c, k w[o, c, k] x[group + c, p stride + k dilation - pad]. Of plain
     arrays and of encrypted ones, with and without a bias."""
     rng = np.random.default_rng(11)
     x, w, bias = rng.normal(size=shape), rng.normal(size=weights), rng.normal(size=weights[0])
     axes = len(shape) - 1
 
-    def each(name: str, default: int) -> tuple[int, ...]:
+    def each(name, default):
         value = options.get(name, default)
         return (value,) * axes if isinstance(value, int) else value
 
@@ -273,7 +269,7 @@ def test_convolutions_are_sums(shape: Any, weights: Any, options: Any) -> None:
     np.testing.assert_allclose(of_encrypted(lambda y: conv(y, w, **options), x), bare, atol=1e-12)
 
 
-def of_encrypted(function: Any, x: Any) -> Any:
+def of_encrypted(function, x):
     """The recorded function, in the clear."""
     recorder = Recorder()
     found = function(Array(recorder, recorder.input("x", x.shape, -9, 9)))
@@ -281,7 +277,7 @@ def of_encrypted(function: Any, x: Any) -> Any:
     return recorder.program.evaluate_clear([x[None]])[0][0]
 
 
-def test_pooling_is_a_mean() -> None:
+def test_pooling_is_a_mean():
     x = np.random.default_rng(12).normal(size=(3, 8, 6))
     expected = x.reshape(3, 4, 2, 3, 2).mean((2, 4))
     for of in (lambda pool, x: pool(x), of_encrypted):
@@ -297,7 +293,7 @@ def test_pooling_is_a_mean() -> None:
 
 
 @pytest.mark.parametrize("name", ["relu", "abs"])
-def test_maps_take_in_the_range_of_functions_around_0(name: str) -> None:
+def test_maps_take_in_the_range_of_functions_around_0(name):
     """On wide intervals these take a level more, which maps save: the depth stands in tests/corpus."""
     function = {"relu": lambda x: np.maximum(x, 0), "abs": np.abs}[name]
     rng = np.random.default_rng(17)
@@ -310,7 +306,7 @@ def test_maps_take_in_the_range_of_functions_around_0(name: str) -> None:
     assert np.abs(plan.evaluate_clear(samples) - expected).max() < 2**-8 * np.abs(expected).max()
 
 
-def test_results_must_fit_given_parameters() -> None:
+def test_results_must_fit_given_parameters():
     """Over too small a modulus a result is wrong by multiples of it."""
     spec = hm.ArraySpec((64,), range=(0, 100))
     with pytest.raises(RangeError, match=r"'output' can be as large as 6400.* range_bits=14"):
@@ -323,7 +319,7 @@ def test_results_must_fit_given_parameters() -> None:
         assert plan.local()(np.full(64, 100.0)) == pytest.approx(6400, rel=1e-3)
 
 
-def test_clients_give_multiples_of_the_step(tmp_path: Path) -> None:
+def test_clients_give_multiples_of_the_step(tmp_path):
     """Comparisons of others would be wrong without a word."""
     params = hm.ckks.Parameters.for_circuit(12, scale_bits=40, slots=64, range_bits=10, security=None)
     plan = hm.compile(

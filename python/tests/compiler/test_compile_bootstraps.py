@@ -1,11 +1,8 @@
 """Compiled functions that are deeper than their parameters: where they bootstrap, and by which keys."""
 
-from __future__ import annotations
-
 import copy
 import functools
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,11 +14,11 @@ from hemera.program.operations import Bootstraps
 from .compile_cases import assert_gives, compiled, deep, shallow
 
 
-def test_deep_programs_bootstrap() -> None:
+def test_deep_programs_bootstrap():
     rng = np.random.default_rng(5)
     matrices = rng.normal(size=(9, 16, 16)) / 16
 
-    def long(x: Any) -> Any:
+    def long(x):
         for matrix in matrices:
             x = matrix @ x
             x = 3 * x + x * x
@@ -52,8 +49,8 @@ def test_deep_programs_bootstrap() -> None:
 
 
 @pytest.mark.fact_of_the_cpu("bytes that the CPU's pool hands out")
-def test_alike_bootstraps_share_matrices_which_prepare_encodes() -> None:
-    def chain(x: Any, times: int) -> Any:
+def test_alike_bootstraps_share_matrices_which_prepare_encodes():
+    def chain(x, times):
         for _ in range(times):
             x = (x * x - 0.5) * 1.25
         return x
@@ -77,18 +74,18 @@ def test_alike_bootstraps_share_matrices_which_prepare_encodes() -> None:
 
 
 @pytest.mark.parametrize(("width", "bootstrapped"), [(8, False), (96, True)])
-def test_bootstraps_are_taken_where_they_take_less_time(width: int, bootstrapped: bool) -> None:
+def test_bootstraps_are_taken_where_they_take_less_time(width, bootstrapped):
     """At N = 2^16 a program of 33 levels has the choice; those of wide maps cost most at high levels."""
     rng = np.random.default_rng(16)
     matrices = rng.normal(size=(16, width, width)) / width**0.5 / 1.2
 
-    def network(x: Any) -> Any:
+    def network(x):
         for matrix in matrices:
             x = (x @ matrix) ** 2 / 8 + x @ matrix * 0.9  # values stay of a size
         return x
 
     samples = rng.uniform(-1, 1, (20, width))
-    options: dict[str, Any] = {"calibrate": samples, "precision_bits": 10, "device": "nvidia-h200"}
+    options = {"calibrate": samples, "precision_bits": 10, "device": "nvidia-h200"}
     plan = hm.compile(network, samples[0], **options)
     assert plan.params.degree == 1 << 16
     assert bool(plan.package.program.operations.get("bootstrap")) == bootstrapped
@@ -101,12 +98,12 @@ def test_bootstraps_are_taken_where_they_take_less_time(width: int, bootstrapped
         assert plan.cost("nvidia-h200").seconds <= 1.05 * other.cost("nvidia-h200").seconds
 
 
-def test_maps_between_bootstraps_have_keys_of_their_levels() -> None:
+def test_maps_between_bootstraps_have_keys_of_their_levels():
     """Keys and weights are shorter than with keys for all levels; files, clients and checks know them."""
     rng = np.random.default_rng(15)
     matrices = rng.normal(size=(5, 16, 16)) / 16
 
-    def long(x: Any) -> Any:
+    def long(x):
         for matrix in matrices:
             x = np.tanh(matrix @ x)
         return x
@@ -134,12 +131,12 @@ def test_maps_between_bootstraps_have_keys_of_their_levels() -> None:
     assert len(need.primes) + len(need.special_primes) < len(usual.primes) + len(usual.special_primes)
 
 
-def test_magnitudes_of_bootstraps() -> None:
+def test_magnitudes_of_bootstraps():
     """Values of 100 through a bootstrap: without their magnitude its sine would lose them (1e-2)."""
     rng = np.random.default_rng(6)
     samples = rng.uniform(-100, 100, (20, 16))
 
-    def long(x: Any) -> Any:
+    def long(x):
         for _ in range(8):
             x = 0.7 * np.roll(x, 3) + x * x / 500
         return x
@@ -147,15 +144,15 @@ def test_magnitudes_of_bootstraps() -> None:
     plan = assert_gives(long, samples, bits=12, params=deep())
     found = [node.operation for node in plan.package.program.nodes if node.operation.name == "bootstrap"]
     assert found
-    assert max(each.magnitude for each in found) > 1  # type: ignore[attr-defined]
+    assert max(each.magnitude for each in found) > 1
 
 
-def test_programs_with_bootstraps_have_no_slots_for_copies() -> None:
+def test_programs_with_bootstraps_have_no_slots_for_copies():
     """Copies in slots save rotations here, and bootstraps of more slots would take longer than that."""
     rng = np.random.default_rng(18)
     first, second = rng.normal(size=(8, 4, 3, 3)) / 36, rng.normal(size=(8, 8, 3, 3)) / 72
 
-    def network(x: Any) -> Any:
+    def network(x):
         return conv(conv(x, first, stride=2, padding=1) ** 2, second, padding=1)
 
     spec = hm.ArraySpec((4, 8, 8), (-1, 1))
@@ -164,10 +161,10 @@ def test_programs_with_bootstraps_have_no_slots_for_copies() -> None:
 
 
 @pytest.mark.parametrize(("bits", "preset"), [(16, "n16-40"), (19, "n16-40-precise"), (22, "n16-45")])
-def test_presets_of_deep_programs_have_the_precision(bits: int, preset: str) -> None:
+def test_presets_of_deep_programs_have_the_precision(bits, preset):
     matrix = np.linalg.qr(np.random.default_rng(4).normal(size=(8, 8)))[0]  # values stay of a size
 
-    def network(x: Any) -> Any:
+    def network(x):
         for _ in range(14):
             x = np.tanh(x @ matrix)
         return x

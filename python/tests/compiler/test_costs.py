@@ -1,10 +1,7 @@
 """Seconds of operations: each question is answered as if it was the first, whatever was asked before."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,20 +16,20 @@ PARAMS = hm.ckks.Parameters.for_circuit(6, scale_bits=40, slots=256, security=No
 DEVICE = "cpu-avx512-16"
 
 
-def rows(count: int, width: int, taken: Any = None) -> op.MatrixRows:
+def rows(count, width, taken=None):
     own = np.arange(width) if taken is None else np.array(taken)
     return op.MatrixRows(np.ones((count, width)) / 3, own[:, np.newaxis], 8)
 
 
-def diagonals(*numbers: int, **options: Any) -> op.Map:
+def diagonals(*numbers, **options):
     return dataclasses.replace(op.Map.of(list(numbers), np.ones((len(numbers), 256)) / 3), **options)
 
 
-def polynomial(*coefficients: float, basis: Any = "power") -> op.OfPolynomial:
+def polynomial(*coefficients, basis="power"):
     return op.OfPolynomial.of(hm.circuits.Polynomial(coefficients, basis=basis))
 
 
-ALIKE: list[list[tuple[Any, Any]]] = [
+ALIKE = [
     [(op.Multiply(), [(64,)] * 2), (op.Multiply(), [()] * 2), (op.Multiply(), [(8,)] * 2)],
     [(op.Negate(), [(64,)]), (op.Negate(), [()])],
     [(rows(8, 4), [(4,)]), (rows(2, 4), [(4,)]), (rows(8, 2), [(2,)])],
@@ -51,13 +48,13 @@ ALIKE: list[list[tuple[Any, Any]]] = [
 
 
 @pytest.mark.parametrize("questions", ALIKE, ids=lambda each: each[0][0].name)
-def test_answers_do_not_depend_on_what_was_asked_before(questions: Any) -> None:
-    def seconds(own: CostModel, operation: Any, shapes: Any) -> tuple[float, ...]:
+def test_answers_do_not_depend_on_what_was_asked_before(questions):
+    def seconds(own, operation, shapes):
         forms = [Form(256, shape) for shape in shapes]
         line = own.of(operation, forms)
         return own.least(operation, forms), line(2), line(6)
 
-    def first_of_all() -> CostModel:
+    def first_of_all():
         DeviceTimes.find(DEVICE).prices.clear()
         return CostModel(PARAMS, 6, 1, DEVICE)
 
@@ -71,12 +68,12 @@ def test_answers_do_not_depend_on_what_was_asked_before(questions: Any) -> None:
 
 
 @pytest.mark.parametrize("requests", [1, 5])
-def test_seconds_are_those_of_hm_cost_less_the_way_down(requests: int) -> None:
+def test_seconds_are_those_of_hm_cost_less_the_way_down(requests):
     """At the level where fresh ciphertexts are there is no way down."""
     own, forms = CostModel(PARAMS, 6, 0, DEVICE, requests), [Form(256, (3,))] * 2
     shape = ((requests,) if requests > 1 else ()) + (3, 256)
 
-    def counted(run: Any) -> float:
+    def counted(run):
         return hm.cost(run, shape, shape, params=PARAMS, device=DEVICE).seconds or 0.0
 
     assert own.of(op.Multiply(), forms)(6) == pytest.approx(counted(lambda x, y: x * y))
@@ -85,14 +82,14 @@ def test_seconds_are_those_of_hm_cost_less_the_way_down(requests: int) -> None:
     assert own.least(op.Multiply(), forms) == pytest.approx(whole - down)
 
 
-def test_ten_times_as_many_keys_are_worth_a_quarter_of_the_time() -> None:
+def test_ten_times_as_many_keys_are_worth_a_quarter_of_the_time():
     """Their tenth power counts: 10^0.1 is 1.259. No key counts as one."""
     for seconds, wanted in ((1.25, "few"), (1.27, "many")):
         assert ("few" if weighed(seconds, 100) < weighed(1.0, 1000) else "many") == wanted
     assert weighed(0.9, 2) < weighed(1.0, 1) == weighed(1.0, 0)
 
 
-def test_no_operation_is_above_the_level_of_fresh_ciphertexts() -> None:
+def test_no_operation_is_above_the_level_of_fresh_ciphertexts():
     line = CostModel(PARAMS, 7, 0, DEVICE).of(op.Negate(), [Form(256)])
     assert line(7) == np.inf
     line = CostModel(PARAMS, 3, 3, DEVICE).of(op.Multiply(), [Form(256)] * 2)

@@ -1,10 +1,7 @@
 """`hm.array`: results are NumPy's on the same values."""
 
-from __future__ import annotations
-
 import gc
 import weakref
-from typing import Any
 
 import numpy as np
 import pytest
@@ -21,26 +18,26 @@ AGES = RNG.uniform(0, 120, 60)
 TABLE = RNG.uniform(-1, 1, (6, 10))
 
 
-def shallow() -> hm.Parameters:
+def shallow():
     """Insecure ones for programs of up to eight levels."""
     return hm.ckks.Parameters.for_circuit(8, scale_bits=40, slots=1024, range_bits=15, security=None)
 
 
-def close(found: Any, expected: Any, bits: float = 14) -> None:
+def close(found, expected, bits=14):
     expected = np.asarray(expected)
     assert np.shape(found) == expected.shape
     room = 2.0**-bits * max(1.0, float(np.abs(expected).max()))
     np.testing.assert_allclose(found, expected, rtol=0, atol=room)
 
 
-def test_results_are_numpy_s() -> None:
+def test_results_are_numpy_s():
     x = hm.array(AGES, range=(0, 120))
     z = (x - x.mean()) / 30
     close((z**2).mean().decrypt(params=shallow()), (((AGES - AGES.mean()) / 30) ** 2).mean())
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_random_expressions_of_two_arrays(seed: int) -> None:
+def test_random_expressions_of_two_arrays(seed):
     rng = np.random.default_rng(seed)
     a, b, w = rng.uniform(-1, 1, (4, 6)), rng.uniform(-1, 1, (6,)), rng.uniform(-1, 1, (6, 3))
     choices = [
@@ -53,7 +50,7 @@ def test_random_expressions_of_two_arrays(seed: int) -> None:
     ]
     first, second = rng.permutation(len(choices))[:2]
 
-    def both(x: Any, y: Any) -> tuple[Any, Any]:
+    def both(x, y):
         return choices[first](x, y), choices[second](x, y)
 
     x, y = hm.array(a, range=(-1, 1)), hm.array(b, range=(-1, 1))
@@ -64,7 +61,7 @@ def test_random_expressions_of_two_arrays(seed: int) -> None:
     close(both(x, y)[0].decrypt(params=shallow()), both(a, b)[0], bits=12)
 
 
-def test_only_what_a_result_is_made_of_is_encrypted() -> None:
+def test_only_what_a_result_is_made_of_is_encrypted():
     x, y = hm.array(TABLE, range=(-1, 1), name="x"), hm.array(AGES, range=(0, 120), name="y")
     kept = (x * x).sum(axis=1)
     (y * y).sum()
@@ -74,7 +71,7 @@ def test_only_what_a_result_is_made_of_is_encrypted() -> None:
     assert [spec.name for spec in hm.compile(kept, params=shallow()).inputs] == ["x"]
 
 
-def test_a_plan_takes_other_values_and_is_a_model(tmp_path: Any) -> None:
+def test_a_plan_takes_other_values_and_is_a_model(tmp_path):
     x = hm.array(TABLE, range=(-1, 1))
     plan = hm.compile({"squares": x**2, "sums": x.sum(axis=0)}, params=shallow())
     other = RNG.uniform(-1, 1, TABLE.shape)
@@ -89,14 +86,14 @@ def test_a_plan_takes_other_values_and_is_a_model(tmp_path: Any) -> None:
     close(clear["sums"], other.sum(axis=0))
 
 
-def test_order_of_inputs_is_that_of_their_making() -> None:
+def test_order_of_inputs_is_that_of_their_making():
     x, y = hm.array([1.0, 2.0], range=(0, 2), name="x"), hm.array([3.0, 4.0], range=(0, 4), name="y")
     plan = hm.compile(y - x, params=shallow())
     assert [spec.name for spec in plan.inputs] == ["x", "y"]
     close(plan.local()(np.array([2.0, 0.0]), np.array([1.0, 1.0])), [-1, 1])
 
 
-def test_integers_and_booleans_can_be_compared() -> None:
+def test_integers_and_booleans_can_be_compared():
     answers = RNG.integers(1, 6, 40)
     member = RNG.integers(0, 2, 40).astype(bool)
     x, m = hm.array(answers, range=(1, 5)), hm.array(member)
@@ -108,7 +105,7 @@ def test_integers_and_booleans_can_be_compared() -> None:
     assert np.round(found).tolist() == [(answers > 3).sum(), ((answers == 2) & member).sum()]
 
 
-def test_functions_keep_their_ranges_and_lines() -> None:
+def test_functions_keep_their_ranges_and_lines():
     x = hm.array(AGES / 120, range=(0, 1))
     y = np.exp(x)
     y = y * x[::-1]
@@ -117,7 +114,7 @@ def test_functions_keep_their_ranges_and_lines() -> None:
     close(plan.local()(AGES / 120), np.exp(AGES / 120) * AGES[::-1] / 120, bits=12)
 
 
-def test_ranges_are_those_of_the_arrays() -> None:
+def test_ranges_are_those_of_the_arrays():
     x = hm.array(RNG.integers(1, 6, 12), range=(1, 5))
     results = {
         "mask": x > 3,
@@ -133,7 +130,7 @@ def test_ranges_are_those_of_the_arrays() -> None:
         assert found == pytest.approx(expected, abs=1e-9), name
 
 
-def test_values_must_fit() -> None:
+def test_values_must_fit():
     raises(ParameterError, "range=", hm.array, [1.0, 2.0])
     raises(RangeError, r"from 1 to 5 .* from 0 to 4", hm.array, [1.0, 5.0], range=(0, 4))
     raises(RangeError, "from -1 to 3", hm.array, [-1.0, 3.0], range=(0, 4))
@@ -146,20 +143,20 @@ def test_values_must_fit() -> None:
     raises(ParameterError, "no elements", hm.array, [], range=(0, 1))
 
 
-def test_arrays_of_one_precision_go_together() -> None:
+def test_arrays_of_one_precision_go_together():
     x = hm.array([1.0], range=(0, 1))
     y = hm.array([1.0], range=(0, 1), precision_bits=10)
     raises(TypeError, "another program", lambda: x + y)
     raises(TypeError, "precision_bits", hm.compute, x, y)
     with pytest.raises(TypeError, match=r"hm\.array"):
-        hm.compute(np.ones(2))  # type: ignore[arg-type]
+        hm.compute(np.ones(2))
     raises(TypeError, "at least one", hm.compute)
     for several in ([x, np.ones(1)], (np.ones(1), x), {"a": x, "b": 1.0}):  # arrays, as one of them is
         raises(TypeError, r"arrays of hm\.array are needed, not (ndarray|float)", hm.compile, several)
     raises(TypeError, "precision_bits= is not for arrays", hm.compile, x, precision_bits=12)
 
 
-def test_precision_is_that_of_the_arrays() -> None:
+def test_precision_is_that_of_the_arrays():
     exact, rough = (
         hm.compile(np.tanh(hm.array(TABLE, range=(-1, 1), precision_bits=bits))) for bits in (20, 8)
     )
@@ -169,10 +166,10 @@ def test_precision_is_that_of_the_arrays() -> None:
     assert rough.params.scale < exact.params.scale
 
 
-def test_threads_record_for_themselves() -> None:
-    found: dict[str, Any] = {}
+def test_threads_record_for_themselves():
+    found = {}
 
-    def other() -> None:
+    def other():
         found["x"] = hm.array([1.0, 2.0], range=(0, 2))
         found["sum"] = found["x"].sum().decrypt(params=shallow())
 
@@ -181,7 +178,7 @@ def test_threads_record_for_themselves() -> None:
     raises(TypeError, "another program", lambda: found["x"] + hm.array([1.0, 2.0], range=(0, 2)))
 
 
-def test_what_was_recorded_goes_with_its_arrays() -> None:
+def test_what_was_recorded_goes_with_its_arrays():
     gc.collect()
     x = hm.array(TABLE, range=(-1, 1), precision_bits=11)
     kept = weakref.ref(x._recorder)
@@ -194,7 +191,7 @@ def test_what_was_recorded_goes_with_its_arrays() -> None:
     assert kept() is None
 
 
-def test_values_are_not_given_away() -> None:
+def test_values_are_not_given_away():
     x = hm.array([0.25], range=(0, 1))
     assert isinstance(x + 1, EagerArray)
     assert "0.25" not in repr(x)

@@ -1,12 +1,8 @@
 """Readings of estimators over their settings and targets, on rows held out: the judge is scikit-learn."""
 
-from __future__ import annotations
-
 import inspect
 import warnings
-from collections.abc import Iterator
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -33,7 +29,7 @@ SCORE = (ROWS - ROWS.mean(axis=0)) / ROWS.std(axis=0) @ [1.0, -0.7, 0.4, 0.2] + 
 THREE = np.digitize(SCORE, [-1.0, 0.2])
 FEW = SCORE > 1.2
 """A class of an eighth of the rows, whose prior is not that of the other."""
-CLASSES: dict[str, Any] = {
+CLASSES = {
     "two": np.where(FEW, 7, 3),
     "two, the first one rare": np.where(FEW, -1, 4),
     "truth values": FEW,
@@ -43,13 +39,13 @@ CLASSES: dict[str, Any] = {
 }
 
 
-def fitted(model: Any, targets: Any = None, rows: Any = ROWS) -> Any:
+def fitted(model, targets=None, rows=ROWS):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return model.fit(rows, targets)
 
 
-def require_the_librarys(model: Any, unseen: Any = UNSEEN) -> None:
+def require_the_librarys(model, unseen=UNSEEN):
     own = read(model)
     assert own.methods
     scale, offset = np.linspace(0.5, 3, unseen.shape[1]), np.linspace(1, -2, unseen.shape[1])
@@ -80,12 +76,12 @@ OF_CLASSES = sorted(
 
 
 @pytest.mark.parametrize("name", OF_CLASSES)
-def test_classes_of_any_number_size_and_type(name: str) -> None:
+def test_classes_of_any_number_size_and_type(name):
     for targets in CLASSES.values():
         require_the_librarys(fitted(KINDS[name](**ARGUMENTS.get(name, {})), targets))
 
 
-def settings(kind: Any, **choices: Any) -> Iterator[Any]:
+def settings(kind, **choices):
     """A model for each of the settings, one at a time."""
     for name, values in choices.items():
         for value in values:
@@ -161,22 +157,22 @@ TRANSFORMERS = [
 
 
 @pytest.mark.parametrize("model", CLASSIFIERS, ids=str)
-def test_settings_of_classifiers(model: Any) -> None:
+def test_settings_of_classifiers(model):
     require_the_librarys(fitted(model, THREE))
 
 
 @pytest.mark.parametrize("model", REGRESSORS, ids=str)
-def test_settings_of_regressors(model: Any) -> None:
+def test_settings_of_regressors(model):
     require_the_librarys(fitted(model, SCORE))
 
 
 @pytest.mark.parametrize("model", TRANSFORMERS, ids=str)
-def test_settings_of_transformers(model: Any) -> None:
+def test_settings_of_transformers(model):
     require_the_librarys(fitted(model))
 
 
 @pytest.mark.parametrize("kind", ["full", "tied", "diag", "spherical"])
-def test_models_without_targets(kind: str) -> None:
+def test_models_without_targets(kind):
     require_the_librarys(fitted(sk.GaussianMixture(3, covariance_type=kind, random_state=0)))
     for model in settings(sk.OneClassSVM, own=[{"nu": 0.3, **each} for each in KERNELS[2:4]]):
         require_the_librarys(fitted(model))
@@ -190,12 +186,12 @@ OF_TARGETS = [
 
 
 @pytest.mark.parametrize("model", OF_TARGETS, ids=str)
-def test_several_targets(model: Any) -> None:
+def test_several_targets(model):
     require_the_librarys(fitted(model, np.stack([SCORE**2, np.abs(SCORE[::-1]), np.exp(SCORE)], axis=1)))
 
 
 @pytest.mark.parametrize("size", [1.0, 64.0, 4096.0])
-def test_sums_of_kernels_that_cancel_have_their_bits(size: float) -> None:
+def test_sums_of_kernels_that_cancel_have_their_bits(size):
     """Each row of the training stands twice, with weights whose sum is 1: results do not grow with them."""
     model = fitted(sk.KernelRidge(kernel="rbf", gamma=0.1), SCORE)
     model.X_fit_, model.dual_coef_ = np.repeat(ROWS[:10], 2, axis=0), np.tile([size, 1 - size], 10)
@@ -205,7 +201,7 @@ def test_sums_of_kernels_that_cancel_have_their_bits(size: float) -> None:
 
 
 @pytest.mark.parametrize("scale", [1.0, 2.0**-7, 2.0**7])
-def test_networks_have_their_bits_whatever_the_size_of_their_values(scale: float) -> None:
+def test_networks_have_their_bits_whatever_the_size_of_their_values(scale):
     model = fitted(sk.MLPRegressor(hidden_layer_sizes=(5,), random_state=0, max_iter=50), SCORE)
     model.coefs_ = [model.coefs_[0] * scale, model.coefs_[1] / scale]
     model.intercepts_[0] = model.intercepts_[0] * scale
@@ -214,9 +210,9 @@ def test_networks_have_their_bits_whatever_the_size_of_their_values(scale: float
     assert np.abs(plan.scores(ROWS)[:, 0] - expected).max() <= 2.0**-9.5 * np.abs(expected).max()
 
 
-def require_watched(model: Any, told: str, *, taken: bool) -> None:
+def require_watched(model, told, *, taken):
     """A model whose predictions on ROWS are others than those of what was read."""
-    options: dict[str, Any] = {"calibrate": ROWS, "rows": 2, "precision_bits": 4, "security": None}
+    options = {"calibrate": ROWS, "rows": 2, "precision_bits": 4, "security": None}
     if taken:
         assert hm.compile(model, **options)
     else:
@@ -224,7 +220,7 @@ def require_watched(model: Any, told: str, *, taken: bool) -> None:
 
 
 @pytest.mark.parametrize(("wrong", "taken"), [(0, True), (3, True), (4, False)])
-def test_labels_may_differ_for_two_percent_of_the_rows(wrong: int, taken: bool) -> None:
+def test_labels_may_differ_for_two_percent_of_the_rows(wrong, taken):
     """There are 150 rows: near ties a label may be another one; numbers may not."""
     model = fitted(sk.LinearSVC(), THREE)
     labels = model.predict(ROWS)
@@ -234,7 +230,7 @@ def test_labels_may_differ_for_two_percent_of_the_rows(wrong: int, taken: bool) 
 
 
 @pytest.mark.parametrize(("off", "taken"), [(1e-6, True), (1e-3, False)])
-def test_numbers_differ_by_rounding_alone(off: float, taken: bool) -> None:
+def test_numbers_differ_by_rounding_alone(off, taken):
     model = fitted(Ridge(), SCORE)
     values = model.predict(ROWS)
     values[7] += off * np.abs(values).max()
@@ -243,7 +239,7 @@ def test_numbers_differ_by_rounding_alone(off: float, taken: bool) -> None:
 
 
 @pytest.mark.parametrize("margin", [0.0, 0.25, 0.5])
-def test_ranges_of_features_are_widened_to_both_sides(margin: float) -> None:
+def test_ranges_of_features_are_widened_to_both_sides(margin):
     plan = hm.compile(fitted(Ridge(), SCORE), calibrate=ROWS, rows=2, margin=margin, security=None)
     scaling = plan.package.interface.encoding.scaling
     low, high = ROWS.min(axis=0), ROWS.max(axis=0)
@@ -253,17 +249,16 @@ def test_ranges_of_features_are_widened_to_both_sides(margin: float) -> None:
 
 
 @pytest.mark.parametrize(("features", "rows"), [(4, 1024), (5, 512), (64, 64), (65, 32), (4096, 1)])
-def test_default_rows_fill_4096_slots_with_the_widest_value(features: int, rows: int) -> None:
+def test_default_rows_fill_4096_slots_with_the_widest_value(features, rows):
     """Up to 1,024 rows: a row takes the power of two that is not below its features."""
     few = np.zeros((3, features))
     found, samples = compiling._rows_and_samples(lambda x: x @ np.ones((features, 1)), few, None)
     assert (found, samples) == (rows, 2048)
     assert compiling._rows_and_samples(lambda x: x, few, 3)[0] == 3
-    with pytest.raises(ParameterError, match="at least one row, not 0"):
-        compiling._rows_and_samples(lambda x: x, few, 0)
+    raises(ParameterError, "at least one row, not 0", compiling._rows_and_samples, lambda x: x, few, 0)
 
 
-def test_features_that_do_not_vary_and_links() -> None:
+def test_features_that_do_not_vary_and_links():
     """A scaler divides by 1 there, and a centroid's deviation is 0."""
     rows, unseen = (np.concatenate([each, np.full((len(each), 1), 3.0)], axis=1) for each in (ROWS, UNSEEN))
     for model in (sk.StandardScaler(), sk.MinMaxScaler(), sk.RobustScaler(), sk.MaxAbsScaler()):

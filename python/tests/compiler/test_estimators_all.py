@@ -1,11 +1,8 @@
 """Every estimator of scikit-learn: compiled, with scikit-learn's own results, or refused with a way out."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -35,7 +32,7 @@ UNSEEN = RANDOM.permuted(ROWS, axis=0)[:20]
 """Rows within the ranges of ROWS, of other combinations."""
 BITS = 12
 
-ARGUMENTS: dict[str, dict[str, Any]] = {
+ARGUMENTS = {
     "FrozenEstimator": {"estimator": Ridge().fit(ROWS, VALUES)},
     "BaggingClassifier": {"estimator": LogisticRegression(), "n_estimators": 3},
     "BaggingRegressor": {"estimator": Ridge(), "n_estimators": 3, "max_features": 0.5},
@@ -98,7 +95,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "GammaRegressor": {},
 }
 """Arguments of constructors that need some, and settings that make a test worth it."""
-TARGETS_OF: dict[str, Any] = {
+TARGETS_OF = {
     **dict.fromkeys(["GammaRegressor", "PoissonRegressor", "TweedieRegressor"], POSITIVE),
     **dict.fromkeys(["TunedThresholdClassifierCV", "FixedThresholdClassifier"], TWO),
     "SelfTrainingClassifier": np.where(np.arange(len(TWO)) % 5, TWO, -1),
@@ -114,7 +111,7 @@ TARGETS_OF: dict[str, Any] = {
 }
 
 
-def _kinds() -> dict[str, Any]:
+def _kinds():
     import sklearn.experimental.enable_halving_search_cv
     import sklearn.experimental.enable_iterative_imputer  # noqa: F401
 
@@ -142,7 +139,7 @@ LISTED = {
 """What the page says of the methods of each."""
 
 
-def _targets(name: str, kind: Any) -> Any:
+def _targets(name, kind):
     if name in TARGETS_OF:
         return TARGETS_OF[name]
     if name.startswith("MultiTask"):
@@ -151,7 +148,7 @@ def _targets(name: str, kind: Any) -> Any:
     return THREE if is_classifier else VALUES
 
 
-def _fitted(name: str) -> Any:
+def _fitted(name):
     """A fitted estimator; None where rows of numbers are not what it is fitted on."""
     kind = KINDS[name]
     own = kind(**ARGUMENTS.get(name, {}))
@@ -164,7 +161,7 @@ def _fitted(name: str) -> Any:
 
 
 @pytest.mark.parametrize("name", sorted(set(KINDS) - {*KNOWN, *BOOSTED}))
-def test_others_are_refused_with_a_way_out(name: str) -> None:
+def test_others_are_refused_with_a_way_out(name):
     model = _fitted(name)
     if model is None:
         model = KINDS[name](**ARGUMENTS.get(name, {}))
@@ -176,7 +173,7 @@ def test_others_are_refused_with_a_way_out(name: str) -> None:
     assert "lists the estimators that are" not in told, "the reason is not its own"
 
 
-def _agrees(own: Any, expected: Any, slack: float) -> None:
+def _agrees(own, expected, slack):
     assert own.shape == expected.shape
     assert own.dtype == expected.dtype or {own.dtype.kind, expected.dtype.kind} <= {"U", "O"}
     if expected.dtype.kind == "f":
@@ -186,7 +183,7 @@ def _agrees(own: Any, expected: Any, slack: float) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(KNOWN))
-def test_compiled_ones_agree(name: str) -> None:
+def test_compiled_ones_agree(name):
     model = _fitted(name)
     assert model is not None
     plan = hm.compile(model, calibrate=ROWS, precision_bits=BITS, rows=8, security=None)
@@ -200,12 +197,12 @@ def test_compiled_ones_agree(name: str) -> None:
         _agrees(plan.evaluate_clear(UNSEEN, method=method), expected, 0.02)
 
 
-def test_at_least_30_are_compiled() -> None:
+def test_at_least_30_are_compiled():
     assert len(KNOWN) >= 30
     assert set(KNOWN) <= set(KINDS)
 
 
-def test_the_page_lists_exactly_the_compiled_ones() -> None:
+def test_the_page_lists_exactly_the_compiled_ones():
     assert sorted(LISTED) == sorted([*KNOWN, *BOOSTED])
     for row in REFUSED_ROWS:
         for name in re.findall(r"`([A-Z][a-zA-Z]+)`", row.split("|")[1]):
@@ -216,10 +213,10 @@ def test_the_page_lists_exactly_the_compiled_ones() -> None:
 @pytest.mark.parametrize("classifier", [LogisticRegression(), LinearSVC()])
 @pytest.mark.parametrize("positive", ["no", "yes"])
 @pytest.mark.parametrize("threshold", ["auto", 0.2, 0.9, -0.7, 0.0])
-def test_thresholds_of_the_library(classifier: Any, positive: str, threshold: Any) -> None:
+def test_thresholds_of_the_library(classifier, positive, threshold):
     """At rows on both sides of each, encrypted; a probability is never below 0."""
     labels, name = np.where(VALUES > 0, "yes", "no"), "auto" if hasattr(classifier, "predict_proba") else ""
-    options: Any = {"threshold": threshold, "response_method": name or "decision_function"}
+    options = {"threshold": threshold, "response_method": name or "decision_function"}
     model = FixedThresholdClassifier(classifier, pos_label=positive, **options).fit(ROWS, labels)
     if name and threshold in (0.0, -0.7):
         with pytest.raises(TypeError, match="a probability is always, or never, at least"):

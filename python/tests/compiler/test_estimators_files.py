@@ -1,11 +1,8 @@
 """What a packaged estimator tells its clients: read as written, and refused where it is damaged."""
 
-from __future__ import annotations
-
 import copy
 import json
 import random
-from typing import Any
 
 import numpy as np
 import pytest
@@ -22,6 +19,8 @@ from hemera.package.encodings import Table, encoding_from_data
 from hemera.package.finishing import Apply, Columns, Label, Method, Neighbours, Parts
 from hemera.package.specs import Labels
 
+from ..refusals import raises
+
 ROWS, TARGETS = load_iris(return_X_y=True)
 MODELS = {
     "votes": VotingClassifier([("a", LogisticRegression()), ("b", LogisticRegression(C=0.1))], voting="soft"),
@@ -33,16 +32,16 @@ MODELS = {
 
 
 @pytest.fixture(scope="module", params=MODELS)
-def data(request: pytest.FixtureRequest) -> dict[str, Any]:
+def data(request):
     model = MODELS[request.param].fit(np.clip(ROWS, 0, 1) if request.param == "hard votes" else ROWS, TARGETS)
     rows = np.clip(ROWS, 0, 1) if request.param == "hard votes" else ROWS
     plan = hm.compile(model, calibrate=rows, rows=8, security=None)
     found = plan.package.interface.encoding
     assert isinstance(found, Table)
-    return json.loads(json.dumps(found.to_data()))  # type: ignore[no-any-return]
+    return json.loads(json.dumps(found.to_data()))
 
 
-def test_an_encoding_is_read_as_it_was_written(data: dict[str, Any]) -> None:
+def test_an_encoding_is_read_as_it_was_written(data):
     table = encoding_from_data(data, (), ())
     assert isinstance(table, Table)
     assert json.loads(json.dumps(table.to_data())) == data
@@ -52,12 +51,12 @@ def test_an_encoding_is_read_as_it_was_written(data: dict[str, Any]) -> None:
         assert len(table.read([random_scores], name, 9)) == 9
 
 
-def _places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+def _places(value, path=()):
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     return [path, *(place for key, each in inner for place in _places(each, (*path, key)))]
 
 
-def _changed(data: Any, choose: random.Random) -> Any:
+def _changed(data, choose):
     """The data with one place changed to something else."""
     found = copy.deepcopy(data)
     *path, last = choose.choice([place for place in _places(data) if place])
@@ -72,7 +71,7 @@ def _changed(data: Any, choose: random.Random) -> Any:
     return found
 
 
-def test_damaged_encodings_are_typed_errors(data: dict[str, Any]) -> None:
+def test_damaged_encodings_are_typed_errors(data):
     choose = random.Random(30)
     scores = np.random.default_rng(3).normal(size=(1, 1 << 12))
     refused = 0
@@ -106,20 +105,18 @@ def test_damaged_encodings_are_typed_errors(data: dict[str, Any]) -> None:
         [{"kind": "unknown"}],
     ],
 )
-def test_steps_of_other_kinds(steps: list[dict[str, Any]]) -> None:
-    with pytest.raises(hm.errors.Error):
-        Method.from_data({"steps": steps, "type": "float64", "shape": []})
+def test_steps_of_other_kinds(steps):
+    raises(hm.errors.Error, "", Method.from_data, {"steps": steps, "type": "float64", "shape": []})
 
 
-def test_nested_parts_have_a_limit() -> None:
-    steps: list[dict[str, Any]] = []
+def test_nested_parts_have_a_limit():
+    steps = []
     for _ in range(50):
         steps = [{"kind": "parts", "join": "mean", "parts": [[0, 1, steps]], "weights": [1], "classes": 0}]
-    with pytest.raises(FormatError, match="at most"):
-        Method.from_data({"steps": steps, "type": "float64", "shape": []})
+    raises(FormatError, "at most", Method.from_data, {"steps": steps, "type": "float64", "shape": []})
 
 
-def test_steps_that_do_not_fit_the_scores() -> None:
+def test_steps_that_do_not_fit_the_scores():
     scores = np.zeros((2, 3))
     for steps in (
         (Columns(0, 4),),
@@ -133,7 +130,7 @@ def test_steps_that_do_not_fit_the_scores() -> None:
             Method(steps, "float64", (3,))(scores)
 
 
-def test_neighbours_with_and_without_a_distance_of_zero() -> None:
+def test_neighbours_with_and_without_a_distance_of_zero():
     targets = np.array([[0.0], [1.0], [1.0]])
     far = np.array([[4.0, 1.0, 9.0], [0.0, 1.0, 4.0], [-1e-9, 1.0, 1e-9]])
     shares = Neighbours(targets, 2, True, 2)(far)
@@ -145,7 +142,7 @@ def test_neighbours_with_and_without_a_distance_of_zero() -> None:
     np.testing.assert_allclose(means.ravel(), [3, 3, 3])
 
 
-def test_pairs_are_voted_as_one_against_one() -> None:
+def test_pairs_are_voted_as_one_against_one():
     # Pairs (0, 1), (0, 2), (1, 2): above 0 for the second class.
     scores = np.array([[-1.0, -1.0, 5.0], [1.0, -3.0, -0.5]])
     assert Apply("pair-votes")(scores).tolist() == [0, 1]
@@ -155,12 +152,11 @@ def test_pairs_are_voted_as_one_against_one() -> None:
 
 
 @pytest.mark.parametrize("number", [-1, 2])
-def test_classes_beyond_the_labels_are_refused(number: int) -> None:
+def test_classes_beyond_the_labels_are_refused(number):
     """-1 would be the last label, or a vote for the last class, in NumPy's indexing."""
     labels = Label(Labels.of(["a", "b"]))
     assert labels(np.array([0, 1, 1])).tolist() == ["a", "b", "b"]
     votes = Parts("majority", ((0, 1, ()), (1, 2, ())), (1.0, 2.0), 2)
     assert votes(np.array([[0.0, 1.0], [1.0, 0.0]])).tolist() == [1, 0]
     for step, values in ((labels, [1, number]), (votes, [[0.0, 1.0], [0.0, float(number)]])):
-        with pytest.raises(MismatchError, match=f"class {number}, and 2 classes"):
-            step(np.array(values))
+        raises(MismatchError, f"class {number}, and 2 classes", step, np.array(values))

@@ -1,9 +1,6 @@
 """Compiled estimators on rows held out, against scikit-learn: in the clear and encrypted."""
 
-from __future__ import annotations
-
 import warnings
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,11 +17,12 @@ from sklearn.ensemble import (
     HistGradientBoostingRegressor,
     RandomForestClassifier,
     StackingClassifier,
+    StackingRegressor,
     VotingClassifier,
 )
 from sklearn.feature_selection import SelectKBest, f_regression
 from sklearn.gaussian_process import GaussianProcessRegressor
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, RationalQuadratic, WhiteKernel
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LogisticRegression, PoissonRegressor, Ridge
 from sklearn.naive_bayes import BernoulliNB, GaussianNB
@@ -38,7 +36,7 @@ from sklearn.preprocessing import (
     PolynomialFeatures,
     StandardScaler,
 )
-from sklearn.svm import SVC, NuSVC
+from sklearn.svm import SVC, SVR, NuSVC
 
 import hemera as hm
 from hemera.package.encodings import Table
@@ -52,7 +50,7 @@ COUNT = 200
 """Rows of the training; the next 60 are the unseen ones."""
 
 
-def _data(load: Any) -> tuple[Any, Any, Any]:
+def _data(load):
     """Rows and targets of the training, and rows held out."""
     rows, targets = load(return_X_y=True)
     order = np.random.default_rng(1).permutation(len(rows))
@@ -72,11 +70,11 @@ DATA = {
 }
 
 
-def _network(activation: str, **options: Any) -> Any:
-    return MLPClassifier((8,), activation=activation, max_iter=400, random_state=0, **options)  # type: ignore[arg-type]
+def _network(activation, **options):
+    return MLPClassifier((8,), activation=activation, max_iter=400, random_state=0, **options)
 
 
-MODELS: dict[str, tuple[str, Any]] = {
+MODELS = {
     "linear with a link": ("diabetes", PoissonRegressor(alpha=1e-3)),
     "linear, several classes": ("digits", make_pipeline(MinMaxScaler(clip=True), LogisticRegression())),
     "kernel rbf, two classes": ("cancer", make_pipeline(StandardScaler(), SVC())),
@@ -87,6 +85,7 @@ MODELS: dict[str, tuple[str, Any]] = {
     "kernel linear, three classes": ("iris", SVC(kernel="linear")),
     "kernel ridge": ("diabetes", KernelRidge(kernel="rbf", gamma=5.0, alpha=0.1)),
     "network, tanh": ("cancer", make_pipeline(StandardScaler(), PCA(8), _network("tanh"))),
+    "network, logistic, three classes": ("iris", make_pipeline(StandardScaler(), _network("logistic"))),
     "network, relu": ("iris", make_pipeline(StandardScaler(), _network("relu"))),
     "network, regression": (
         "diabetes",
@@ -113,6 +112,14 @@ MODELS: dict[str, tuple[str, Any]] = {
             ConstantKernel(1.0) * RBF(0.2) + WhiteKernel(0.5), normalize_y=True, optimizer=None
         ),
     ),
+    "Gaussian process, several scales": (
+        "diabetes",
+        GaussianProcessRegressor(
+            DotProduct() + RBF(np.linspace(0.1, 0.4, 10)) * RationalQuadratic(0.3, 2.0) + WhiteKernel(0.5),
+            normalize_y=True,
+            optimizer=None,
+        ),
+    ),
     "products of features": ("diabetes", make_pipeline(PolynomialFeatures(2), Ridge())),
     "columns": (
         "cancer",
@@ -127,10 +134,11 @@ MODELS: dict[str, tuple[str, Any]] = {
         "iris",
         VotingClassifier([("a", LogisticRegression()), ("b", GaussianNB())], voting="soft", weights=[1, 2]),
     ),
+    "stack": ("diabetes", StackingRegressor([("a", Ridge()), ("b", SVR(C=10))], passthrough=True)),
 }
 
 
-def _fitted(name: str) -> tuple[Any, Any, Any]:
+def _fitted(name):
     """A model, rows of its training, and rows held out."""
     data, model = MODELS[name]
     rows, targets, unseen = DATA[data]
@@ -141,14 +149,14 @@ def _fitted(name: str) -> tuple[Any, Any, Any]:
         return model.fit(rows, targets), rows, unseen
 
 
-def _quiet(model: Any, method: str, rows: Any) -> Any:
+def _quiet(model, method, rows):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return np.asarray(getattr(model, method)(rows))
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_scores_are_within_the_stated_error_and_results_are_the_librarys(name: str) -> None:
+def test_scores_are_within_the_stated_error_and_results_are_the_librarys(name):
     model, rows, unseen = _fitted(name)
     plan = hm.compile(model, calibrate=rows, **OPTIONS)
     exact, found = (plan.scores(unseen, exact=each) for each in (True, False))
@@ -171,7 +179,7 @@ def test_scores_are_within_the_stated_error_and_results_are_the_librarys(name: s
             np.testing.assert_array_equal(own, expected)
 
 
-def test_labels_are_equal_wherever_the_margin_is_above_the_error() -> None:
+def test_labels_are_equal_wherever_the_margin_is_above_the_error():
     model, rows, unseen = _fitted("kernel rbf, two classes")
     plan = hm.compile(model, calibrate=rows, precision_bits=3, security=None)
     # Rows between the classes: their scores cross 0.
@@ -203,7 +211,7 @@ ENCRYPTED = (
 
 
 @pytest.mark.parametrize("name", ENCRYPTED)
-def test_encrypted_results_are_the_clear_ones(name: str) -> None:
+def test_encrypted_results_are_the_clear_ones(name):
     model, rows, unseen = _fitted(name)
     plan = hm.compile(model, calibrate=rows, rows=16, **OPTIONS)
     local = plan.local()
@@ -221,7 +229,7 @@ def test_encrypted_results_are_the_clear_ones(name: str) -> None:
         np.testing.assert_array_equal(own, expected)
 
 
-def test_probabilities_of_large_scores_are_the_librarys() -> None:
+def test_probabilities_of_large_scores_are_the_librarys():
     """A feature that one class has only as 0 gives joint logarithms of 10^9, whose differences count."""
     rng = np.random.default_rng(0)
     rows = (rng.normal(size=(129, 4)) > 0).astype(float)
@@ -234,7 +242,7 @@ def test_probabilities_of_large_scores_are_the_librarys() -> None:
     np.testing.assert_allclose(found, classifier.predict_proba(rows[:40]), rtol=0, atol=2.0**-7)
 
 
-def test_bits_that_are_told_are_those_of_the_rows() -> None:
+def test_bits_that_are_told_are_those_of_the_rows():
     """A feature that is constant in the training has weights of 10^9, for values which rows do not have."""
     rows, targets, _ = DATA["iris"]
     given = np.concatenate([rows, np.full((len(rows), 1), 3.0)], axis=1)
@@ -246,7 +254,7 @@ def test_bits_that_are_told_are_those_of_the_rows() -> None:
 
 
 @pytest.mark.parametrize("bits", [6, 12])
-def test_small_sums_of_large_terms_have_their_bits(bits: int) -> None:
+def test_small_sums_of_large_terms_have_their_bits(bits):
     """Kernels of features far from 0 are of size 10^8, and scores of size 10."""
     rng = np.random.default_rng(5)
     rows = rng.normal(size=(44, 7)) + 100 * rng.normal(size=7)
@@ -258,14 +266,14 @@ def test_small_sums_of_large_terms_have_their_bits(bits: int) -> None:
     assert plan.expected_bits() >= bits - 1
 
 
-def test_whole_features_are_rounded() -> None:
+def test_whole_features_are_rounded():
     rows = np.random.default_rng(0).integers(-50, 50, (40, 4))
     judge = SelectKBest(f_regression, k=2).fit(rows, rows[:, 0] + rows[:, 2])
     found = hm.compile(judge, calibrate=rows, rows=8, **OPTIONS).local().transform(rows)
     np.testing.assert_array_equal(found, judge.transform(rows), strict=True)
 
 
-def test_methods_are_those_of_the_estimator() -> None:
+def test_methods_are_those_of_the_estimator():
     model, rows, unseen = _fitted("linear, several classes")
     plan = hm.compile(model, calibrate=rows, rows=8, **OPTIONS)
     local = plan.local()
@@ -281,7 +289,7 @@ def test_methods_are_those_of_the_estimator() -> None:
         np.testing.assert_allclose(getattr(local, method)(unseen[:3]), expected, atol=1e-3)
 
 
-def test_neighbours_at_one_distance_may_be_others() -> None:
+def test_neighbours_at_one_distance_may_be_others():
     """Iris has flowers at equal distances, of which either may count: rows without them agree."""
     rows, targets = load_iris(return_X_y=True)
     model = KNeighborsRegressor(5).fit(rows, targets)
@@ -293,7 +301,7 @@ def test_neighbours_at_one_distance_may_be_others() -> None:
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
-def test_neighbours_of_double_rows(count: int) -> None:
+def test_neighbours_of_double_rows(count):
     """Every row of the training is there twice, with one label: which of both counts makes no difference."""
     rows, targets, unseen = DATA["iris"]
     model = KNeighborsClassifier(count).fit(np.repeat(rows, 2, axis=0), np.repeat(targets, 2))
@@ -306,7 +314,7 @@ def test_neighbours_of_double_rows(count: int) -> None:
 
 
 @pytest.mark.parametrize("bits", [8, 16])
-def test_inverses_of_distances_at_rows_of_the_training(bits: int) -> None:
+def test_inverses_of_distances_at_rows_of_the_training(bits):
     """Rows that are equal count alone and alike, and noise makes their distances neither 0 nor equal."""
     rng = np.random.default_rng(1)
     rows = rng.normal(size=(40, 3)) * [1, 1, 100]
@@ -324,7 +332,7 @@ def test_inverses_of_distances_at_rows_of_the_training(bits: int) -> None:
     np.testing.assert_allclose(own, shares.predict_proba(rows), rtol=0, atol=1e-9)
 
 
-def test_neighbours_of_double_rows_with_two_labels() -> None:
+def test_neighbours_of_double_rows_with_two_labels():
     """Nothing defines which one counts: either is a result, and there is nothing to compare."""
     rows, targets, _ = DATA["iris"]
     both = np.concatenate([targets, (targets + 1) % 3])
@@ -335,7 +343,7 @@ def test_neighbours_of_double_rows_with_two_labels() -> None:
 
 
 @pytest.mark.parametrize("weights", [{"a": 3.0, "b": 0.5}, {"a": -2.0}, {"b": 0.0}, {}, None])
-def test_weights_of_transformers(weights: dict[str, float] | None) -> None:
+def test_weights_of_transformers(weights):
     rows, targets, unseen = DATA["iris"]
     parts = [("a", StandardScaler(), [0, 1]), ("b", MinMaxScaler(), [2, 3])]
     union = [("a", StandardScaler()), ("b", PCA(2))]
@@ -359,7 +367,7 @@ def test_weights_of_transformers(weights: dict[str, float] | None) -> None:
     ],
     ids=str,
 )
-def test_every_way_to_name_columns(columns: Any) -> None:
+def test_every_way_to_name_columns(columns):
     """Slices of names take their last column, as those of pandas; slices of numbers do not."""
     rows, _, unseen = DATA["iris"]
     given = [columns] if isinstance(columns, str) else columns
@@ -369,7 +377,7 @@ def test_every_way_to_name_columns(columns: Any) -> None:
     np.testing.assert_allclose(plan.evaluate_clear(others), whole.transform(others), atol=1e-6)
 
 
-def test_boosted_trees_after_scalers_have_a_way_out() -> None:
+def test_boosted_trees_after_scalers_have_a_way_out():
     """The module of their class decides: the libraries need not be there."""
     booster = type("XGBClassifier", (BaseEstimator,), {"__module__": "xgboost.sklearn"})()
     with pytest.raises(TypeError, match="boosted trees are compiled by themselves, or after a KBins"):
@@ -377,14 +385,14 @@ def test_boosted_trees_after_scalers_have_a_way_out() -> None:
 
 
 @pytest.mark.parametrize("count", [1, 7, 8, 9])
-def test_any_number_of_rows(count: int) -> None:
+def test_any_number_of_rows(count):
     model, rows, unseen = _fitted("quadratic discriminant")
     plan = hm.compile(model, calibrate=rows, rows=8, **OPTIONS)
     assert plan.rows == 8
     np.testing.assert_array_equal(plan.evaluate_clear(unseen[:count]), model.predict(unseen[:count]))
 
 
-def test_the_last_chunk_is_filled_up_with_rows_of_the_table() -> None:
+def test_the_last_chunk_is_filled_up_with_rows_of_the_table():
     """What is filled up is within the ranges of values in between, as the rows are."""
     model, rows, unseen = _fitted("linear with a link")
     plan = hm.compile(model, calibrate=rows, rows=8, **OPTIONS)
@@ -415,7 +423,7 @@ def test_the_last_chunk_is_filled_up_with_rows_of_the_table() -> None:
         ("products of features", 2 + 1),
     ],
 )
-def test_depths_are_those_of_the_page(name: str, depth: int) -> None:
+def test_depths_are_those_of_the_page(name, depth):
     model, rows, _ = _fitted(name)
     assert hm.compile(model, calibrate=rows, rows=2, **OPTIONS).depth == depth
 
@@ -423,7 +431,7 @@ def test_depths_are_those_of_the_page(name: str, depth: int) -> None:
 # --- Trees. ---
 
 
-def test_boosted_trees_are_compiled_to_integers() -> None:
+def test_boosted_trees_are_compiled_to_integers():
     frame = load_iris(as_frame=True)
     named = load_iris().target_names[frame.target]
     classes = GradientBoostingClassifier(n_estimators=3, max_depth=2, random_state=0).fit(frame.data, named)
@@ -445,7 +453,7 @@ def test_boosted_trees_are_compiled_to_integers() -> None:
 # --- Clients. ---
 
 
-def test_tables_of_pandas_by_the_names_of_their_columns() -> None:
+def test_tables_of_pandas_by_the_names_of_their_columns():
     frame = load_iris(as_frame=True)
     model = make_pipeline(StandardScaler(), LogisticRegression()).fit(frame.data, frame.target)
     plan = hm.compile(model, calibrate=frame.data, rows=32, **OPTIONS)
@@ -455,7 +463,7 @@ def test_tables_of_pandas_by_the_names_of_their_columns() -> None:
         plan.evaluate_clear(frame.data[frame.data.columns[::-1]])
 
 
-def test_columns_by_name_in_a_column_transformer() -> None:
+def test_columns_by_name_in_a_column_transformer():
     frame = load_breast_cancer(as_frame=True)
     chosen = ["worst area", "mean radius"]
     columns = make_column_transformer((StandardScaler(), chosen), ("passthrough", ["mean texture"]))
@@ -465,7 +473,7 @@ def test_columns_by_name_in_a_column_transformer() -> None:
     np.testing.assert_allclose(own, model.decision_function(frame.data[:50]), atol=1e-6)
 
 
-def test_rows_beyond_the_range_are_clipped_with_a_warning() -> None:
+def test_rows_beyond_the_range_are_clipped_with_a_warning():
     model, rows, _ = _fitted("quadratic discriminant")
     plan = hm.compile(model, calibrate=rows, rows=4, **OPTIONS)
     far = rows[:3] + np.array([0, 1e6, 0, 0])
@@ -476,7 +484,7 @@ def test_rows_beyond_the_range_are_clipped_with_a_warning() -> None:
     np.testing.assert_allclose(found, model.decision_function(far), rtol=1e-6)
 
 
-def test_a_scaler_that_clips_at_the_start_is_the_clients() -> None:
+def test_a_scaler_that_clips_at_the_start_is_the_clients():
     rows, targets, unseen = DATA["iris"]
     model = make_pipeline(MinMaxScaler(clip=True), SVC()).fit(rows, targets)
     plan = hm.compile(model, calibrate=rows, rows=16, **OPTIONS)
@@ -487,7 +495,7 @@ def test_a_scaler_that_clips_at_the_start_is_the_clients() -> None:
     np.testing.assert_allclose(own, model.decision_function(far), atol=1e-3)
 
 
-def test_a_packaged_model_is_loaded_and_read() -> None:
+def test_a_packaged_model_is_loaded_and_read():
     from hemera.serving import Package
 
     for name in ("soft votes", "neighbours by distance", "naive Bayes, scaled bits", "kernel rbf, pairs"):
@@ -506,7 +514,7 @@ def test_a_packaged_model_is_loaded_and_read() -> None:
 # --- Refusals. ---
 
 
-def test_rows_that_do_not_fit() -> None:
+def test_rows_that_do_not_fit():
     model, rows, _ = _fitted("quadratic discriminant")
     raises(hm.errors.ParameterError, "they are sparse", lambda: hm.compile(model, calibrate=csr_array(rows)))
     raises(hm.errors.ParameterError, "at least one row", hm.compile, model, calibrate=rows, rows=0)
@@ -516,7 +524,7 @@ def test_rows_that_do_not_fit() -> None:
         raises(hm.errors.Error, "", plan.evaluate_clear, bad)
 
 
-REFUSED: dict[str, tuple[Any, str]] = {
+REFUSED = {
     "a kernel of its own": (SVC(kernel=lambda a, b: a @ b.T), "train it with one of linear"),
     "a kernel without a polynomial": (KernelRidge(kernel="laplacian"), "train it with one of linear"),
     "a metric": (KNeighborsClassifier(metric="manhattan"), "train it with metric='euclidean'"),
@@ -547,13 +555,13 @@ REFUSED: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_settings_that_are_refused_with_a_way_out(name: str) -> None:
+def test_settings_that_are_refused_with_a_way_out(name):
     model, way = REFUSED[name]
     rows, targets, _ = DATA["iris"]
     raises(TypeError, way, lambda: hm.compile(model.fit(rows, targets), calibrate=rows, **OPTIONS))
 
 
-def test_estimators_that_are_not_fitted_and_types_that_are_not_theirs() -> None:
+def test_estimators_that_are_not_fitted_and_types_that_are_not_theirs():
     rows, targets, _ = DATA["iris"]
     pipe = make_pipeline(StandardScaler(), LogisticRegression())
     for model in (SVC(), PCA(), pipe, KMeans(), MLPClassifier()):
@@ -571,7 +579,7 @@ def test_estimators_that_are_not_fitted_and_types_that_are_not_theirs() -> None:
         raises(TypeError, "", hm.compile, model, calibrate=rows)
 
 
-def test_compile_of_a_function_does_not_import_scikit_learn() -> None:
+def test_compile_of_a_function_does_not_import_scikit_learn():
     code = (
         "import sys, numpy as np, hemera as hm; "
         "hm.compile(lambda x: x * 2, np.ones(4), calibrate=np.ones((1, 4))); "
@@ -580,7 +588,7 @@ def test_compile_of_a_function_does_not_import_scikit_learn() -> None:
     printed(code)
 
 
-def test_the_table_is_a_frame_of_the_package() -> None:
+def test_the_table_is_a_frame_of_the_package():
     """Rows of a frame with other columns than numbers are refused by name."""
     frame = load_iris(as_frame=True).data
     model = PCA(2).fit(frame)

@@ -1,9 +1,5 @@
 """A compiled estimator that is served: clients give tables, and read scikit-learn's labels."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
@@ -18,7 +14,7 @@ from ..serving.conftest import client_of
 from ..serving.conftest import serving as running
 
 
-def test_a_table_is_predicted_by_a_server(tmp_path: Path) -> None:
+def test_a_table_is_predicted_by_a_server(tmp_path):
     data = load_iris(as_frame=True)
     names = load_iris().target_names[data.target]
     model = make_pipeline(StandardScaler(), SVC(kernel="poly", degree=2)).fit(data.data, names)

@@ -1,21 +1,14 @@
 """Exact programs that are too deep for their noise budget: they bootstrap, and their results are NumPy's."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import hemera as hm
 from hemera import _core
 from hemera._noise_warning import budgets_are_known
-from hemera.compiler import Compiled
 from hemera.compiler.exact_bootstraps import all_passes, placed_with
 from hemera.errors import MismatchError, NoiseError, ParameterError
 from hemera.multiparty.bounds import Bounds
@@ -29,7 +22,6 @@ from hemera.serving.home import Home
 from ..serving.conftest import client_of
 from ..serving.conftest import serving as running
 
-Values = NDArray[Any]
 Spec = hm.ArraySpec
 KINDS = {"bfv": hm.bfv.Parameters, "bgv": hm.bgv.Parameters}
 T = 12289
@@ -37,27 +29,27 @@ T = 12289
 both_schemes = pytest.mark.parametrize("scheme", KINDS)
 
 
-def preset(scheme: str, t: int = T) -> hm.Parameters:
+def preset(scheme, t=T):
     return KINDS[scheme].for_bootstrapping("bfv11-test", plain_modulus=t)
 
 
-def compiled(function: Callable[..., Any], *specs: Spec, scheme: str = "bfv", **options: Any) -> Compiled:
+def compiled(function, *specs, scheme="bfv", **options):
     return hm.compile(function, *specs, scheme=scheme, **{"params": preset(scheme), **options})
 
 
-def bootstraps(plan: Compiled | Package) -> int:
+def bootstraps(plan):
     program = plan.program if isinstance(plan, Package) else plan.package.program
     return program.operations.get("exact bootstrap", 0)
 
 
-def looked_up(x: Any, table: list[int]) -> Any:
+def looked_up(x, table):
     return np.array(table)[x] if isinstance(x, np.ndarray) else np.choose(x, table)
 
 
 # --- Programs. ---
 
 
-def life(board: Any) -> Any:
+def life(board):
     """Two generations of Conway's game of life on a torus."""
     rule = [int(k == 3 or k in (9 + 2, 9 + 3)) for k in range(18)]
     for _ in range(2):
@@ -66,7 +58,7 @@ def life(board: Any) -> Any:
     return board
 
 
-def products(x: Any, y: Any, count: int = 40) -> Any:
+def products(x, y, count=40):
     """A loop of products of signs."""
     found = x
     for step in range(count):
@@ -74,11 +66,11 @@ def products(x: Any, y: Any, count: int = 40) -> Any:
     return found
 
 
-def few_products(x: Any, y: Any) -> Any:
+def few_products(x, y):
     return products(x, y, 7)
 
 
-def machine(state: Any, word: Any) -> Any:
+def machine(state, word):
     """Three steps of a machine of four states, that reads a letter of two at each."""
     after = [1, 3, 0, 2, 2, 0, 1, 3]
     for step in range(3):
@@ -87,7 +79,7 @@ def machine(state: Any, word: Any) -> Any:
 
 
 SIGNS = (Spec((3,), (-1, 1)), Spec((3,), (-1, 1)))
-PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Spec, ...], str]] = {
+PROGRAMS = {
     "life": (life, (Spec((6, 7), (0, 1)),), "bfv"),
     "forty products": (products, SIGNS, "bfv"),
     "products": (few_products, SIGNS, "bgv"),
@@ -95,7 +87,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Spec, ...], str]] = {
 }
 
 
-def drawn(specs: tuple[Spec, ...], *batch: int) -> list[Values]:
+def drawn(specs, *batch):
     random = np.random.default_rng(7)
     return [
         random.integers(int(low), int(high) + 1, (*batch, *spec.shape))
@@ -109,7 +101,7 @@ class Counting(hm.Context):
 
     _times_operations = True
 
-    def operations(self) -> dict[str, int]:
+    def operations(self):
         """Operations by kind, as of `hm.cost`."""
         counted = _core.counted_cost(self._native)
         kinds = ("products", "plain_products", "key_products", "mod_ups", "divisions", "rescales")
@@ -117,7 +109,7 @@ class Counting(hm.Context):
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_deep_programs_are_exact_and_bootstrap_as_often_as_they_say(name: str) -> None:
+def test_deep_programs_are_exact_and_bootstrap_as_often_as_they_say(name):
     function, specs, scheme = PROGRAMS[name]
     requests = 2 if name == "products" else 1
     plan = compiled(function, *specs, scheme=scheme)
@@ -147,7 +139,7 @@ def test_deep_programs_are_exact_and_bootstrap_as_often_as_they_say(name: str) -
             np.testing.assert_array_equal(own[at], value)
 
 
-def without(program: Program, left_out: int) -> Program:
+def without(program, left_out):
     """The program without one of its bootstraps."""
     result = Program(program.scheme, program.inputs)
     own = list(range(len(program.inputs)))
@@ -165,7 +157,7 @@ def without(program: Program, left_out: int) -> Program:
 
 
 @pytest.mark.parametrize("name", ["life", "machine"])
-def test_no_bootstrap_can_be_left_out(name: str) -> None:
+def test_no_bootstrap_can_be_left_out(name):
     function, specs, scheme = PROGRAMS[name]
     model = compiled(function, *specs, scheme=scheme).package
     for at in range(bootstraps(model)):
@@ -174,10 +166,10 @@ def test_no_bootstrap_can_be_left_out(name: str) -> None:
             Package(replace(model.interface, keys=keys_of_a_run(model.interface, other)), other).cost()
 
 
-def test_a_run_has_the_fewest_passes() -> None:
+def test_a_run_has_the_fewest_passes():
     """One pass is best for a table, and two for a product of many, whose sums of products keep room."""
     params = preset("bfv")
-    programs: list[tuple[Callable[..., Any], Spec, list[int]]] = [
+    programs = [
         (lambda x: x % 7, Spec((6,), (0, 63)), [5, 8]),
         (lambda x: x.prod(), Spec((64,), (0, 1)), [12, 8]),
     ]
@@ -194,7 +186,7 @@ def test_a_run_has_the_fewest_passes() -> None:
         assert all_passes(plan.package.program) == min(found) < max(found)
 
 
-def test_the_fewest_bootstraps_are_taken_wherever_they_stand(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_fewest_bootstraps_are_taken_wherever_they_stand(monkeypatch):
     """Before one operation there may be several."""
     program, plan = Program("bfv", [Form(64)] * 3), hm.circuits.IntegerBootstrap(preset("bfv"))
     program.give(program.add(op.Add(), program.add(op.Add(), 0, 1), 2))
@@ -208,14 +200,14 @@ def test_the_fewest_bootstraps_are_taken_wherever_they_stand(monkeypatch: pytest
         assert all_passes(placed_with(program, preset("bfv"), plan)) == 2
 
 
-def test_the_last_product_needs_no_budget_of_a_bootstrap() -> None:
+def test_the_last_product_needs_no_budget_of_a_bootstrap():
     """What no bootstrap takes any more may have less than it needs."""
     plan = compiled(lambda x: x**4, Spec((3,), (-1, 1)))
     assert bootstraps(plan) == 0 < bootstraps(compiled(lambda x: x**64, Spec((3,), (-1, 1))))
 
 
 @both_schemes
-def test_a_shallow_program_has_no_bootstraps_and_none_of_their_keys(scheme: str) -> None:
+def test_a_shallow_program_has_no_bootstraps_and_none_of_their_keys(scheme):
     plan = compiled(lambda x: (3 * x).sum() - 2, Spec((5,), (-9, 9)), scheme=scheme)
     assert bootstraps(plan) == 0
     assert plan.describe()["keys"]["bootstraps"] == []
@@ -224,7 +216,7 @@ def test_a_shallow_program_has_no_bootstraps_and_none_of_their_keys(scheme: str)
     assert plan.local(threads=1)(x) == 3 * x.sum() - 2
 
 
-def test_cost_and_report_have_the_bootstraps() -> None:
+def test_cost_and_report_have_the_bootstraps():
     plan = compiled(few_products, *SIGNS)
     count, passes = bootstraps(plan), plan.describe()["keys"]["bootstraps"][0]["passes"]
     boot = hm.circuits.IntegerBootstrap(preset("bfv"), passes=passes)
@@ -238,14 +230,14 @@ def test_cost_and_report_have_the_bootstraps() -> None:
     assert f"a probability of 2^{boot.failure_log2 + np.log2(count):.1f}" in plan.report()
 
 
-def test_samples_share_the_bootstraps() -> None:
+def test_samples_share_the_bootstraps():
     plan = compiled(few_products, *SIGNS, samples=8)
     assert bootstraps(plan) == bootstraps(compiled(few_products, *SIGNS))
     x, y = drawn(SIGNS, 7)
     np.testing.assert_array_equal(plan.local(threads=1)(x, y), few_products(x, y))
 
 
-def test_a_deep_program_is_served(tmp_path: Path) -> None:
+def test_a_deep_program_is_served(tmp_path):
     plan = compiled(few_products, *SIGNS, name="signs")
     plan.save(tmp_path / "signs.hemera-model")
     home = Home(tmp_path / "home")
@@ -259,8 +251,8 @@ def test_a_deep_program_is_served(tmp_path: Path) -> None:
 # --- Parameters. ---
 
 
-def test_the_least_modulus_with_slots() -> None:
-    def is_prime(n: int) -> bool:
+def test_the_least_modulus_with_slots():
+    def is_prime(n):
         return n > 1 and all(n % d for d in range(2, int(n**0.5) + 1))
 
     for degree, least in ((2**11, 1), (2**11, 12290), (2**16, 1), (2**16, 786434), (2**12, 40961)):
@@ -271,15 +263,15 @@ def test_the_least_modulus_with_slots() -> None:
 
 
 @pytest.fixture
-def no_circuits(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_circuits(monkeypatch):
     """No circuit fits a ring, and bootstraps have the small one of tests."""
     for kind in KINDS.values():
         make = kind.for_bootstrapping
 
-        def refuse(*_: Any, **__: Any) -> None:
+        def refuse(*_, **__):
             raise ParameterError("no parameters hold a circuit of this depth")
 
-        def small(plain_modulus: int, security: int | None, openings: Any = None, make: Any = make) -> Any:
+        def small(plain_modulus, security, openings=None, make=make):
             assert security == 128
             return make("bfv11-test", plain_modulus=plain_modulus, openings=openings)
 
@@ -289,7 +281,7 @@ def no_circuits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @both_schemes
 @pytest.mark.usefixtures("no_circuits")
-def test_programs_that_fit_no_ring_get_parameters_with_bootstraps(scheme: str) -> None:
+def test_programs_that_fit_no_ring_get_parameters_with_bootstraps(scheme):
     plan = hm.compile(lambda x: (100 * x) ** 2 * x**20, Spec((3,), (-1, 1)), scheme=scheme)
     assert plan.params.plain_modulus == 40961  # the least beyond 20,001 that is 1 modulo 4096
     assert bootstraps(plan) >= 2
@@ -311,13 +303,13 @@ def test_programs_that_fit_no_ring_get_parameters_with_bootstraps(scheme: str) -
 
 
 @pytest.mark.usefixtures("no_circuits")
-def test_both_reasons_are_told_where_no_parameters_do() -> None:
+def test_both_reasons_are_told_where_no_parameters_do():
     large = Spec((3,), (-(2**28), 2**28))
     with pytest.raises(ParameterError, match=r"no parameters hold.*\. With bootstraps: .*plaintext modulus"):
         hm.compile(lambda x, y: x * y, large, large, scheme="bfv")
 
 
-def test_what_bootstraps_do_not_hold_is_refused() -> None:
+def test_what_bootstraps_do_not_hold_is_refused():
     t = _core.least_plain_modulus(2**44, 2048)
     with pytest.raises(NoiseError, match=r"\(operation \d+ of \d+\) takes .* a bootstrap of 1 pass leaves"):
         compiled(products, *SIGNS, params=preset("bgv", t), scheme="bgv")
@@ -333,11 +325,11 @@ def test_what_bootstraps_do_not_hold_is_refused() -> None:
 
 
 @both_schemes
-def test_programs_bootstrap_with_few_slots(scheme: str) -> None:
+def test_programs_bootstrap_with_few_slots(scheme):
     params = preset(scheme, 257)  # which has 128 slots at N = 2^11
     assert params.max_slots == 128
 
-    def function(x: Any, y: Any) -> Any:
+    def function(x, y):
         return np.roll(products(x, y, 8), 1) + y
 
     plan = compiled(function, *(Spec((8,), (-1, 1)) for _ in range(2)), scheme=scheme, params=params)

@@ -1,16 +1,11 @@
 """Exact programs as packaged models: the plan, its check, files, servers, and what inputs are encoded."""
 
-from __future__ import annotations
-
 import functools
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 import hemera as hm
-from hemera.compiler import Compiled
 from hemera.errors import FormatError, MismatchError, ParameterError
 from hemera.package.encodings import Arrays, encoding_from_data
 from hemera.serving import Package
@@ -19,25 +14,24 @@ from hemera.serving.home import Home
 from ..refusals import raises
 from ..serving.conftest import client_of
 from ..serving.conftest import serving as running
-from .exact_cases import Spec, Values, assert_equal, both_schemes
+from .exact_cases import Spec, assert_equal, both_schemes
 
 
-def survey(answers: Any) -> Any:
+def survey(answers):
     return {"counts": np.histogram(answers, [1, 2, 3, 4, 5, 6])[0], "high": (answers > 3).sum()}
 
 
 @functools.cache
-def plan_of(scheme: str) -> Compiled:
-    plan: Compiled = hm.compile(survey, Spec((30,), (1, 5)), scheme=scheme, security=None, name="survey")
-    return plan
+def plan_of(scheme):
+    return hm.compile(survey, Spec((30,), (1, 5)), scheme=scheme, security=None, name="survey")
 
 
-def answers(count: int, seed: int = 1) -> Values:
+def answers(count, seed=1):
     return np.random.default_rng(seed).integers(1, 6, (count, 30))
 
 
 @both_schemes
-def test_the_plan_states_what_it_is(scheme: str) -> None:
+def test_the_plan_states_what_it_is(scheme):
     plan = plan_of(scheme)
     assert plan.outputs == {"counts": (5,), "high": ()}
     assert plan.inputs[0].step == 1
@@ -50,7 +44,7 @@ def test_the_plan_states_what_it_is(scheme: str) -> None:
         _ = plan.sharing
 
 
-def test_check_compares_without_rounding() -> None:
+def test_check_compares_without_rounding():
     plan = plan_of("bfv")
     found = plan.check(answers(4), encrypted=2, threads=1)
     assert (found.samples, found.encrypted, found.error, found.clear_error) == (4, 2, 0, 0)
@@ -69,7 +63,7 @@ def test_check_compares_without_rounding() -> None:
 
 
 @both_schemes
-def test_files(scheme: str, tmp_path: Path) -> None:
+def test_files(scheme, tmp_path):
     plan = plan_of(scheme)
     plan.save(tmp_path / "survey.hemera-model")
     again = Package.load(tmp_path / "survey.hemera-model")
@@ -86,7 +80,7 @@ def test_files(scheme: str, tmp_path: Path) -> None:
     assert_equal(again.interface.decode([context.decrypt(each, sk) for each in results]), survey(x))
 
 
-def test_a_server(tmp_path: Path) -> None:
+def test_a_server(tmp_path):
     plan_of("bfv").save(tmp_path / "survey.hemera-model")
     home = Home(tmp_path / "home")
     home.add_model(tmp_path / "survey.hemera-model")
@@ -99,7 +93,7 @@ def test_a_server(tmp_path: Path) -> None:
         raises(ParameterError, r"values from 1\.0 to 5\.0", lambda: client.predict("survey", x + 1))
 
 
-def test_encodings_take_whole_numbers_alone() -> None:
+def test_encodings_take_whole_numbers_alone():
     plan = hm.compile(lambda x: x > 6, Spec((2,), (-12, 12), step=3), scheme="bfv", security=None)
     interface = plan.package.interface
     for given in ([3, 9], [3.0, 9.0], np.array([3, 9], np.uint8), np.array([3, 9], object)):
@@ -119,7 +113,7 @@ def test_encodings_take_whole_numbers_alone() -> None:
     raises(MismatchError, "", interface.encode, np.zeros(3, int))
 
 
-def test_damaged_encodings_are_refused() -> None:
+def test_damaged_encodings_are_refused():
     data = plan_of("bfv").package.interface.encoding.to_data()
     read = encoding_from_data(data, (), ())
     assert isinstance(read, Arrays)

@@ -1,9 +1,5 @@
 """Values of exact programs at their ends: large results, wraps, and coefficients without rounding."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -16,19 +12,19 @@ from hemera.errors import ParameterError
 from .exact_cases import Spec, assert_exact, both_schemes
 
 
-def test_ranges_end_at_multiples_of_the_step() -> None:
+def test_ranges_end_at_multiples_of_the_step():
     plan = assert_exact(lambda x: x * x, Spec((2,), (-13, 10), step=4))
     assert plan.inputs[0].range == (-12, 8)
 
 
 @both_schemes
-def test_results_next_to_half_of_the_modulus(scheme: str) -> None:
+def test_results_next_to_half_of_the_modulus(scheme):
     """The least modulus that the range allows: its ends are (t - 1) / 2."""
     kind = {"bfv": hm.bfv.Parameters, "bgv": hm.bgv.Parameters}[scheme]
     params = kind.for_circuit(2, plain_bits=20, slots=64, security=None)
     half = (params.plain_modulus - 1) // 2
 
-    def program(x: Any) -> Any:
+    def program(x):
         return {"line": x * (half // 3) + x * 0, "product": x * x - 9}
 
     assert_exact(lambda x: x * 1, Spec((3,), (-half, half)), scheme=scheme, params=params)
@@ -38,7 +34,7 @@ def test_results_next_to_half_of_the_modulus(scheme: str) -> None:
 
 
 @both_schemes
-def test_large_results(scheme: str) -> None:
+def test_large_results(scheme):
     plan = assert_exact(
         lambda x, y: x * y, Spec((3,), (-(2**29), 2**29)), Spec((3,), (0, 2**28)), scheme=scheme
     )
@@ -48,7 +44,7 @@ def test_large_results(scheme: str) -> None:
 
 
 @both_schemes
-def test_values_in_between_may_wrap(scheme: str) -> None:
+def test_values_in_between_may_wrap(scheme):
     """Only results, and numbers of different values, must fit under the modulus."""
     plan = assert_exact(
         lambda x: {"above": x * 10**9 > 3 * 10**9, "table": (x * 10**9) // 10**8 % 8 * 3},
@@ -65,7 +61,7 @@ def test_values_in_between_may_wrap(scheme: str) -> None:
             hm.compile(study, Spec((5,), (-2, 2)), scheme=scheme, params=plan.params)
 
 
-def test_maps_are_composed_without_rounding() -> None:
+def test_maps_are_composed_without_rounding():
     """Maps whose product would be rounded are not composed."""
     recorder = Recorder(precision_bits=np.inf)
     x = recorder.input("x", (2,), -4, 4, None, 1)
@@ -76,13 +72,13 @@ def test_maps_are_composed_without_rounding() -> None:
     assert len(folded(recorder.program).nodes) == 2
 
 
-def test_coefficients_are_not_rounded() -> None:
+def test_coefficients_are_not_rounded():
     a, b = (1 << 29) + 1, (1 << 26) + 3
     assert_exact(lambda x: (x * a * b).sum(), Spec((2,), (0, 1)))
     assert_exact(lambda x: ((x + a) * b + 1) * 3, Spec((2,), (-1, 1)))
 
 
-def test_constants_beyond_float64_are_refused() -> None:
+def test_constants_beyond_float64_are_refused():
     for value in (2**53 + 1, -(2**53) - 1, 2**60):
         with pytest.raises(ParameterError, match=r"beyond 2\^53"):
             hm.compile(lambda x, value=value: x + value, Spec((2,), (0, 1)), scheme="bfv")
@@ -91,11 +87,11 @@ def test_constants_beyond_float64_are_refused() -> None:
 
 @both_schemes
 @pytest.mark.parametrize("count", [1, 2, 8])
-def test_tables_of_each_element_for_several_samples(scheme: str, count: int) -> None:
+def test_tables_of_each_element_for_several_samples(scheme, count):
     """And sums of what was looked up, where slots without elements must be 0; all of multiples of 5."""
     ends = np.array([1, 2, 3])
 
-    def program(x: Any) -> Any:
+    def program(x):
         return {
             "above": x > 5 * ends,
             "rests": x // 5 % 4 * (x > 5 * ends),

@@ -1,10 +1,5 @@
 """An element in each ciphertext, whose slots are samples: NumPy's results, and when it is chosen."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -29,27 +24,27 @@ SECOND = RNG.normal(size=(9, 5)) / 3
 KERNEL = RNG.uniform(-1, 1, (3, 2, 2, 2)) / 4
 
 
-def insecure(depth: int) -> hm.Parameters:
+def insecure(depth):
     """With 512 slots."""
     return hm.ckks.Parameters.for_circuit(depth, scale_bits=40, range_bits=10, degree=1024, security=None)
 
 
-def compiled(program: Callable[..., Any], *shapes: tuple[int, ...], **options: Any) -> hm.Compiled:
+def compiled(program, *shapes, **options):
     """With an element in each ciphertext."""
     given = {"samples": SAMPLES, "params": insecure(3), "layout": "ciphertexts", **options}
     return hm.compile(program, *(Spec(shape, (-1, 1)) for shape in shapes or [(12,)]), **given)
 
 
-def perceptron(x: Any) -> Any:
+def perceptron(x):
     hidden = x @ FIRST + BIAS
     return (hidden * hidden) @ SECOND
 
 
-def bits_of(found: Any, wanted: Any) -> float:
+def bits_of(found, wanted):
     return float(-np.log2(np.abs(found - wanted).max() / np.abs(wanted).max()))
 
 
-PROGRAMS: dict[str, tuple[tuple[int, ...], Callable[..., Any]]] = {
+PROGRAMS = {
     "perceptron": ((12,), perceptron),
     "tokens": ((4, 12), lambda x: x @ FIRST + BIAS),
     "features first": ((12, 4), lambda x: FIRST.T @ x + BIAS[:, None]),
@@ -69,7 +64,7 @@ PROGRAMS: dict[str, tuple[tuple[int, ...], Callable[..., Any]]] = {
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_each_sample_has_numpys_results(name: str) -> None:
+def test_each_sample_has_numpys_results(name):
     shape, program = PROGRAMS[name]
     plan = compiled(program, shape, params=insecure(8))
     assert (plan.layout, plan.samples, plan.layout_seconds) == ("ciphertexts", SAMPLES, {})
@@ -87,7 +82,7 @@ def test_each_sample_has_numpys_results(name: str) -> None:
 
 
 @pytest.mark.parametrize(("precision_bits", "weights"), [(6, 8), (14, 16), (16, 32), (24, 32)])
-def test_results_have_the_stated_bits(precision_bits: int, weights: int) -> None:
+def test_results_have_the_stated_bits(precision_bits, weights):
     plan = compiled(perceptron, precision_bits=precision_bits)
     matrices = [each.operation for each in plan.package._program.nodes]
     assert {each.bits for each in matrices if isinstance(each, MatrixRows)} == {weights}
@@ -101,7 +96,7 @@ def test_results_have_the_stated_bits(precision_bits: int, weights: int) -> None
     assert plan.check(x[:4], encrypted=4, threads=1).bits == pytest.approx(plan.expected_bits(x[:4]), abs=2.5)
 
 
-def test_a_full_batch_has_an_element_in_each_ciphertext() -> None:
+def test_a_full_batch_has_an_element_in_each_ciphertext():
     plan = hm.compile(perceptron, Spec((12,), (-1, 1)), samples=8192)
     assert plan.layout == "ciphertexts"
     assert plan.samples == plan.params.max_slots == 8192
@@ -112,7 +107,7 @@ def test_a_full_batch_has_an_element_in_each_ciphertext() -> None:
     assert bits_of(plan.local(threads=1)(x), perceptron(x)) > 16
 
 
-def test_a_small_batch_has_elements_in_slots() -> None:
+def test_a_small_batch_has_elements_in_slots():
     plan = hm.compile(perceptron, Spec((12,), (-1, 1)), samples=64)
     assert (plan.layout, plan.layout_seconds) == ("slots", {})
     assert plan.package.interface.keys.rotations
@@ -125,8 +120,8 @@ def test_a_small_batch_has_elements_in_slots() -> None:
     assert hm.compile(perceptron, Spec((12,), (-1, 1)), **half).layout == "slots"
 
 
-def test_the_layout_of_less_time_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
-    options: dict[str, Any] = {"samples": 256, "params": insecure(3)}
+def test_the_layout_of_less_time_is_chosen(monkeypatch):
+    options = {"samples": 256, "params": insecure(3)}
     seconds = iter([1.0, 2.0, 2.0, 1.0])
     monkeypatch.setattr("hemera.compiler.candidates.Found.seconds", lambda *_: next(seconds))
     monkeypatch.setattr("hemera.compiler.parameter_search.Search.seconds_at_least", lambda *_: 0.5)
@@ -136,11 +131,11 @@ def test_the_layout_of_less_time_is_chosen(monkeypatch: pytest.MonkeyPatch) -> N
     assert (plan.layout, plan.layout_seconds) == ("slots", {"ciphertexts": 2.0, "slots": 1.0})
 
 
-def test_bootstraps_are_of_all_samples() -> None:
+def test_bootstraps_are_of_all_samples():
     params = hm.ckks.Parameters.for_bootstrapping("test-40")
     turn = np.linalg.qr(RNG.normal(size=(4, 4)))[0]
 
-    def long(x: Any) -> Any:
+    def long(x):
         x = x + (x * x[::-1]).sum() / 8 if x.ndim == 1 else x + (x * x[:, ::-1]).sum(1, keepdims=True) / 8
         for _ in range(8):
             x = 0.7 * (x @ turn) + 0.2 * x * x
@@ -154,16 +149,16 @@ def test_bootstraps_are_of_all_samples() -> None:
     assert len(bootstraps) == 1
     assert program.forms[bootstraps[0].operands[0]].shape == (4,)
     largest = max(np.abs(long(x)).max(), 0.5)
-    assert largest <= bootstraps[0].operation.magnitude <= 4  # type: ignore[attr-defined]
+    assert largest <= bootstraps[0].operation.magnitude <= 4
     assert "sums of products" in program.operations
-    assert bootstraps[0].operation.real  # type: ignore[attr-defined]
+    assert bootstraps[0].operation.real
     assert "1 bootstrap, placed by" in plan.report()
     bits = bits_of(plan.local(threads=1)(x), long(x))
     assert bits > 10
     assert bits == pytest.approx(plan.expected_bits(x[:64]), abs=2.5)
 
 
-def test_larger_matrices_take_longer() -> None:
+def test_larger_matrices_take_longer():
     model = CostModel(insecure(3), 3, 0, "cpu-avx512-16")
     form = Form(SAMPLES, (12,))
     seconds = [
@@ -174,7 +169,7 @@ def test_larger_matrices_take_longer() -> None:
     assert len(set(seconds)) == 4
 
 
-def test_sums_of_products_are_relinearized_once() -> None:
+def test_sums_of_products_are_relinearized_once():
     plan = compiled(lambda x: x @ x.T, (3, 4))
     operations = plan.package.program.operations
     assert operations["sums of products"] == 1
@@ -188,12 +183,12 @@ def test_sums_of_products_are_relinearized_once() -> None:
     assert "dot" not in both.package.program.operations
 
 
-def test_programs_without_matrices_stay_in_slots() -> None:
+def test_programs_without_matrices_stay_in_slots():
     plan = compiled(lambda x: x * x + 1, (2,), layout="auto")
     assert plan.layout == "slots"
 
 
-BATCHES: dict[str, tuple[tuple[int, ...], tuple[int, ...], Callable[..., Any]]] = {
+BATCHES = {
     # The shape of the input, that of the results of a sample's program, and the program.
     "X @ W": ((700, 12), (9,), lambda x: x @ FIRST + BIAS),
     "W @ X": ((12, 700), (9,), lambda x: FIRST.T @ x + BIAS[:, None]),
@@ -204,7 +199,7 @@ BATCHES: dict[str, tuple[tuple[int, ...], tuple[int, ...], Callable[..., Any]]] 
 
 
 @pytest.mark.parametrize("name", BATCHES)
-def test_samples_along_an_axis_of_the_array(name: str) -> None:
+def test_samples_along_an_axis_of_the_array(name):
     shape, one, program = BATCHES[name]
     plan = compiled(program, shape, samples=1)
     assert (plan.layout, plan.samples) == ("ciphertexts", SAMPLES)
@@ -220,7 +215,7 @@ def test_samples_along_an_axis_of_the_array(name: str) -> None:
     assert agreement.clear_error < 1e-12
 
 
-def test_samples_that_meet_stay_in_slots() -> None:
+def test_samples_that_meet_stay_in_slots():
     for program in (
         lambda x: (x - x.mean(0)) @ FIRST,
         lambda x: np.roll(x, 1, axis=0) @ FIRST,
@@ -236,7 +231,7 @@ def test_samples_that_meet_stay_in_slots() -> None:
     assert few.layout == "slots"
 
 
-def test_arrays_with_values_take_the_best_way() -> None:
+def test_arrays_with_values_take_the_best_way():
     x = RNG.uniform(-1, 1, (4096, 12))
     encrypted = hm.array(x, range=(-1, 1))
     plan = hm.compile(encrypted @ FIRST + BIAS)
@@ -255,8 +250,8 @@ def test_arrays_with_values_take_the_best_way() -> None:
     assert bits_of(small.decrypt(threads=1), x[:64] @ FIRST) > 16
 
 
-def test_several_inputs() -> None:
-    def program(a: Any, b: Any) -> Any:
+def test_several_inputs():
+    def program(a, b):
         return {"sum": a @ FIRST[:3] + b @ FIRST[:5], "product": a[:, :2] * b[:, :2]}
 
     specs = Spec((600, 3), (-1, 1), "a"), Spec((600, 5), (0, 2), "b")
@@ -270,7 +265,7 @@ def test_several_inputs() -> None:
     raises(ParameterError, "b: the model is for values from 0", lambda: plan.evaluate_clear(a, b - 1))
 
 
-def test_files_keep_the_layout(tmp_path: Any) -> None:
+def test_files_keep_the_layout(tmp_path):
     program = BATCHES["W @ X"][2]
     plan = compiled(program, (12, 700), samples=1)
     path = tmp_path / "model"
@@ -289,23 +284,23 @@ def test_files_keep_the_layout(tmp_path: Any) -> None:
         raises(FormatError, "", Arrays.from_data, changed)
 
 
-def test_refusals_name_the_way_out() -> None:
+def test_refusals_name_the_way_out():
     spec = Spec((12,), (-1, 1))
-    options: dict[str, Any] = {"samples": SAMPLES, "layout": "ciphertexts"}
+    options = {"samples": SAMPLES, "layout": "ciphertexts"}
     with pytest.raises(ParameterError, match='take layout="slots" with share=True'):
         hm.compile(perceptron, spec, share=True, **options)
     with pytest.raises(ParameterError, match="results have at most 30 bits"):
         hm.compile(perceptron, spec, params=insecure(3), precision_bits=31, **options)
     raises(LevelError, "", lambda: hm.compile(perceptron, spec, params=insecure(2), **options))
     with pytest.raises(ParameterError, match="auto"):
-        hm.compile(perceptron, spec, layout="rows")  # type: ignore[arg-type]
+        hm.compile(perceptron, spec, layout="rows")
     with pytest.raises(ParameterError, match="elements lie in slots"):
         hm.compile(lambda x: x + 1, Spec((12,), (0, 1)), scheme="bfv", layout="slots")
     with pytest.raises(ParameterError, match="would take 5000 ciphertexts"):
         hm.compile(lambda x: x + 1, Spec((5000,), (0, 1)), params=insecure(2), **options)
 
 
-def test_layers_of_whole_numbers_are_exact() -> None:
+def test_layers_of_whole_numbers_are_exact():
     """Matrices that are multiples of small integers are not rounded, whatever precision is asked for."""
     whole = RNG.integers(-9, 10, (12, 7)) * 0.1
     whole[0, 0] = 0.1

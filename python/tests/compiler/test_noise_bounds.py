@@ -3,10 +3,7 @@
 A value has a unit when it is encrypted and takes one more where it is used; a result takes one more.
 """
 
-from __future__ import annotations
-
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -41,7 +38,7 @@ TURNS = float(np.abs(DIAGONALS).max(axis=1).sum())
 NOISY = 1000 * USED + ROUNDED + 2
 """Units of a thousand times an input of 1, where it is used."""
 
-BOUNDS: dict[str, tuple[list[tuple[Any, ...]], list[float], dict[int, float], float]] = {
+BOUNDS = {
     "sum": ([(PLUS, 0, 1)], [3, 5], {}, 2 * USED),
     "difference": ([(op.Subtract(), 0, 1)], [3, 5], {}, 2 * USED),
     "negated": ([(op.Negate(), 0)], [3], {}, USED + 1),
@@ -69,7 +66,7 @@ BOUNDS: dict[str, tuple[list[tuple[Any, ...]], list[float], dict[int, float], fl
 
 
 @pytest.mark.parametrize("name", BOUNDS)
-def test_bounds_are_those_of_the_rules(name: str) -> None:
+def test_bounds_are_those_of_the_rules(name):
     steps, inputs, known, wanted = BOUNDS[name]
     program = Program("ckks", [Form(64)] * len(inputs))
     *_, last = (program.add(operation, *operands) for operation, *operands in steps)
@@ -85,7 +82,7 @@ def test_bounds_are_those_of_the_rules(name: str) -> None:
 @pytest.mark.parametrize(
     "function", [hm.circuits.maximum(bits=6, largest=4), hm.circuits.tanh((-2, 2), bits=8)], ids=str
 )
-def test_functions_multiply_errors_by_their_slopes(function: Any) -> None:
+def test_functions_multiply_errors_by_their_slopes(function):
     """Twice the slope of the plan's model, and for two values of one error the root of 2 of it."""
     params = hm.ckks.Parameters.for_circuit(16, scale_bits=45, slots=64, range_bits=22, security=None)
     unit = hm.Context(params, "ledger", threads=1).noise_bound(depth=0, largest=1)

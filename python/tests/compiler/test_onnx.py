@@ -1,16 +1,10 @@
 """Networks of ONNX files: their results are those of ONNX's own reference implementation."""
 
-from __future__ import annotations
-
 import itertools
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import onnx
 import pytest
-from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
@@ -21,21 +15,14 @@ from ..beside import printed
 from ..refusals import raises, refuse_each
 from .onnx_models import residual
 
-Floats = NDArray[np.float64]
 RNG = np.random.default_rng(9)
 
 
-def node(operator: str, inputs: str, output: str, **attributes: Any) -> onnx.NodeProto:
+def node(operator, inputs, output, **attributes):
     return helper.make_node(operator, inputs.split(" ") if inputs else [], output.split(" "), **attributes)
 
 
-def model(
-    nodes: Sequence[onnx.NodeProto],
-    shape: Sequence[int | str],
-    constants: dict[str, Any] | None = None,
-    outputs: Sequence[str] = ("y",),
-    opset: int = 20,
-) -> onnx.ModelProto:
+def model(nodes, shape, constants=None, outputs=("y",), opset=20):
     """A network from `x` of the shape, with its axis of samples."""
     initializers = [
         numpy_helper.from_array(
@@ -55,7 +42,7 @@ def model(
     )
 
 
-def reference(network: onnx.ModelProto, sample: Floats) -> Floats:
+def reference(network, sample):
     """The result of one sample, without its axis where the result has it."""
     (found,) = ReferenceEvaluator(network).run(None, {"x": sample[None].astype(np.float32)})
     result = np.asarray(found, np.float64)
@@ -65,7 +52,7 @@ def reference(network: onnx.ModelProto, sample: Floats) -> Floats:
 IMAGE = (2, 6, 6)
 WEIGHTS = RNG.normal(size=(4, 2, 3, 3))
 # What ONNX's own cases, which test_onnx_versions.py tries, are not: several operators in a row.
-SINGLE: dict[str, tuple[list[onnx.NodeProto], tuple[int, ...], dict[str, Any]]] = {
+SINGLE = {
     "conv": ([node("Conv", "x w b", "y")], IMAGE, {"w": WEIGHTS, "b": RNG.normal(size=4)}),
     "einsum": ([node("Einsum", "x w", "y", equation="bij,jk->bik")], (3, 5), {"w": RNG.normal(size=(5, 4))}),
     "moves": (
@@ -110,13 +97,13 @@ SINGLE: dict[str, tuple[list[onnx.NodeProto], tuple[int, ...], dict[str, Any]]] 
 }
 
 
-def compiled(network: onnx.ModelProto, samples: Floats, **options: Any) -> hm.compiler.Compiled:
+def compiled(network, samples, **options):
     found = hm.compile(network, calibrate=samples, **{"precision_bits": 12, "security": None, **options})
     assert isinstance(found, hm.compiler.Compiled)
     return found
 
 
-def assert_agrees(network: onnx.ModelProto, samples: Floats) -> hm.compiler.Compiled:
+def assert_agrees(network, samples):
     """The graph in the clear, and the compiled program in the clear, are the reference's."""
     graph = graph_of(network, {})
     expected = np.stack([reference(network, each) for each in samples[:3]])
@@ -130,21 +117,21 @@ def assert_agrees(network: onnx.ModelProto, samples: Floats) -> hm.compiler.Comp
 
 
 @pytest.mark.parametrize("name", list(SINGLE))
-def test_operators_are_the_references(name: str) -> None:
+def test_operators_are_the_references(name):
     nodes, shape, constants = SINGLE[name]
     assert_agrees(model(nodes, [1, *shape], constants), RNG.uniform(-1, 1, (12, *shape)))
 
 
 @pytest.mark.parametrize("auto_pad", ["SAME_UPPER", "SAME_LOWER"])
 @pytest.mark.parametrize("operator", ["Conv", "MaxPool", "AveragePool"])
-def test_same_pads_are_those_of_the_standard_s_formula(operator: str, auto_pad: str) -> None:
+def test_same_pads_are_those_of_the_standard_s_formula(operator, auto_pad):
     """The reference gets them as `pads`: its own are not the standard's for all strides and dilations."""
     names, constants = ("x w", {"w": WEIGHTS}) if operator == "Conv" else ("x", {})
     for step, jump, extent in itertools.product((1, 2, 3), (1, 2, 3), (6, 7)):
         whole = max(0, (-(-extent // step) - 1) * step + 2 * jump + 1 - extent)
         before = whole // 2 if auto_pad == "SAME_UPPER" else -(-whole // 2)
         pads = [before, before, whole - before, whole - before]
-        window: Any = {"kernel_shape": [3, 3], "strides": [step] * 2, "dilations": [jump] * 2}
+        window = {"kernel_shape": [3, 3], "strides": [step] * 2, "dilations": [jump] * 2}
         shape, x = (1, 2, extent, extent), RNG.uniform(-1, 1, (2, extent, extent))
         judge = model([node(operator, names, "y", pads=pads, **window)], shape, constants)
         own = graph_of(model([node(operator, names, "y", auto_pad=auto_pad, **window)], shape, constants), {})
@@ -152,7 +139,7 @@ def test_same_pads_are_those_of_the_standard_s_formula(operator: str, auto_pad: 
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_softmax_has_the_bits_of_its_program(seed: int) -> None:
+def test_a_softmax_has_the_bits_of_its_program(seed):
     """12, relative to the largest result, though it divides by sums that are some powers of two."""
     network = model([node("Softmax", "x", "y")], ["n", 6])
     samples = np.random.default_rng(seed).uniform(-3, 3, (20, 6))
@@ -162,7 +149,7 @@ def test_a_softmax_has_the_bits_of_its_program(seed: int) -> None:
     assert np.abs(found - expected).max() <= 2.0**-12 * expected.max()
 
 
-def test_extremes_and_constants() -> None:
+def test_extremes_and_constants():
     nodes = [
         node("Constant", "", "one", value_float=1.0),
         node("Identity", "one", "c"),
@@ -177,7 +164,7 @@ def test_extremes_and_constants() -> None:
     np.testing.assert_allclose(plan.evaluate_clear(samples[0]), expected, atol=2**-9)
 
 
-def test_a_residual_block_encrypted(tmp_path: Path) -> None:
+def test_a_residual_block_encrypted(tmp_path):
     network = residual()
     path = tmp_path / "block.onnx"
     onnx.save(network, path)
@@ -199,7 +186,7 @@ def test_a_residual_block_encrypted(tmp_path: Path) -> None:
     assert agreement is not None
 
 
-def test_a_mixer_and_a_depthwise_block() -> None:
+def test_a_mixer_and_a_depthwise_block():
     mixer = [
         node("LayerNormalization", "x s", "a", epsilon=0.1),
         node("Transpose", "a", "b", perm=[0, 2, 1]),
@@ -220,7 +207,7 @@ def test_a_mixer_and_a_depthwise_block() -> None:
     assert_agrees(model(depthwise, [1, 3, 5, 5], constants), RNG.uniform(-3, 3, (20, 3, 5, 5)))
 
 
-def test_several_inputs_and_results() -> None:
+def test_several_inputs_and_results():
     nodes = [node("Add", "x z", "y"), node("Mul", "x z", "w")]
     network = model(nodes, [1, 3], outputs=["y", "w"])
     network.graph.input.append(helper.make_tensor_value_info("z", TensorProto.FLOAT, [1, 3]))
@@ -231,7 +218,7 @@ def test_several_inputs_and_results() -> None:
     np.testing.assert_allclose(found["w"], x[0] * z[0], atol=1e-9)
 
 
-def test_replaced_operators() -> None:
+def test_replaced_operators():
     network = model([node("EyeLike", "x", "y")], [1, 4])
     with pytest.raises(
         hm.errors.ParameterError, match=r'no operators EyeLike.*replace=\{"EyeLike": function\}'
@@ -244,7 +231,7 @@ def test_replaced_operators() -> None:
     )
 
 
-FUNCTIONS: dict[str, tuple[list[onnx.NodeProto], tuple[int, ...], dict[str, Any]]] = {
+FUNCTIONS = {
     "Celu": ([node("Celu", "x", "y", alpha=0.5)], (6,), {}),
     "HardSwish": ([node("HardSwish", "x", "y")], (6,), {}),
     "Elu": ([node("Elu", "x", "y", alpha=0.7)], (6,), {}),
@@ -262,12 +249,12 @@ FUNCTIONS: dict[str, tuple[list[onnx.NodeProto], tuple[int, ...], dict[str, Any]
 
 
 @pytest.mark.parametrize("name", list(FUNCTIONS))
-def test_operators_without_a_meaning_are_the_functions_that_onnx_gives(name: str) -> None:
+def test_operators_without_a_meaning_are_the_functions_that_onnx_gives(name):
     nodes, shape, constants = FUNCTIONS[name]
     assert_agrees(model(nodes, [1, *shape], constants, opset=23), RNG.uniform(-2, 2, (40, *shape)))
 
 
-def test_what_a_function_of_onnx_needs_is_refused_by_both_names() -> None:
+def test_what_a_function_of_onnx_needs_is_refused_by_both_names():
     network = model([node("DynamicQuantizeLinear", "x", "y s z")], [1, 4])
     with pytest.raises(
         hm.errors.ParameterError,
@@ -276,7 +263,7 @@ def test_what_a_function_of_onnx_needs_is_refused_by_both_names() -> None:
         compiled(network, RNG.uniform(-1, 1, (9, 4)))
 
 
-def test_errors_name_the_operator() -> None:
+def test_errors_name_the_operator():
     network = model([helper.make_node("Log", ["x"], ["y"], name="/head/Log")], [1, 4])
     with pytest.raises(hm.errors.RangeError, match="made, Log '/head/Log': log of values from -"):
         compiled(network, RNG.uniform(-1, 1, (9, 4)))
@@ -288,7 +275,7 @@ def test_errors_name_the_operator() -> None:
         compiled(model([node("Add", "x z", "y")], [1, 4]), np.ones((2, 4)))
 
 
-def test_files_that_are_no_networks(tmp_path: Path) -> None:
+def test_files_that_are_no_networks(tmp_path):
     raises(hm.errors.FileError, "missing", lambda: hm.compile(str(tmp_path / "missing.onnx")))
     refuse_each(hm.compile, (b"", b"not a network", bytes(100)), hm.errors.FormatError)
     network = model([node("MatMul", "x w", "y")], [1, 4], {"w": np.ones((4, 2))})
@@ -304,6 +291,6 @@ def test_files_that_are_no_networks(tmp_path: Path) -> None:
     raises(hm.errors.FormatError, "other bytes", hm.compile, short)
 
 
-def test_onnx_is_imported_for_networks_alone() -> None:
+def test_onnx_is_imported_for_networks_alone():
     script = "import sys, hemera, hemera.compiler; hemera.compile; assert 'onnx' not in sys.modules"
     printed(script)

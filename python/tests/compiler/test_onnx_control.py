@@ -1,11 +1,6 @@
 """If, Loop and Scan of ONNX files, by conditions and counts that are known when a network is compiled."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
-import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
@@ -14,12 +9,12 @@ from hemera.compiler.networks import graph as graphs
 from hemera.compiler.networks import resolving
 from hemera.compiler.networks.reader import graph_of
 
-from .onnx_models import I64, Nodes, compiled, model, node
+from .onnx_models import I64, compiled, model, node
 
 F32 = np.float32
 
 
-def graph(nodes: Nodes, inputs: str, outputs: str, kinds: str = "", **constants: Any) -> onnx.GraphProto:
+def graph(nodes, inputs, outputs, kinds="", **constants):
     """A graph of an attribute; `kinds`: a letter for each input (f, i, b)."""
     types = {"f": TensorProto.FLOAT, "i": TensorProto.INT64, "b": TensorProto.BOOL}
     given = [
@@ -31,7 +26,7 @@ def graph(nodes: Nodes, inputs: str, outputs: str, kinds: str = "", **constants:
     return helper.make_graph(list(nodes), "inner", given, made, tensors)
 
 
-def inner_if() -> list[onnx.NodeProto]:
+def inner_if():
     """More than two rows: (x + 1) k, or else, with a choice in it, x - 1 or x - k."""
     nested = [
         helper.make_node(
@@ -57,7 +52,7 @@ def inner_if() -> list[onnx.NodeProto]:
 
 
 @pytest.mark.parametrize("rows", [2, 3])
-def test_a_branch_by_a_condition_on_shapes(rows: int) -> None:
+def test_a_branch_by_a_condition_on_shapes(rows):
     constants = {"two": I64([2]), "no": np.array(False), "k": F32(3)}
     x = np.random.default_rng(2).uniform(-1, 1, (9, rows))
     network = model(inner_if(), constants, shape=(1, rows))
@@ -67,7 +62,7 @@ def test_a_branch_by_a_condition_on_shapes(rows: int) -> None:
     np.testing.assert_allclose(plan.evaluate_clear(x[0]), expected, atol=2.0**-9)
 
 
-def test_a_branch_by_an_encrypted_condition_is_refused() -> None:
+def test_a_branch_by_an_encrypted_condition_is_refused():
     nodes = [node("ReduceSum", ["x"], ["s"], keepdims=0), node("Greater", ["s", "k"], ["more"])]
     branch = graph([node("Neg", ["x"], ["r"])], "", "r")
     nodes.append(helper.make_node("If", ["more"], ["y"], then_branch=branch, else_branch=branch))
@@ -77,7 +72,7 @@ def test_a_branch_by_an_encrypted_condition_is_refused() -> None:
         compiled(network, hm.ArraySpec((4,), (0, 1), step=1))
 
 
-def loop(count: Any, condition: Any, goes_on: str = "c") -> onnx.ModelProto:
+def loop(count, condition, goes_on="c"):
     """s = s k + i x, from s = x on, and all s in turn."""
     body = graph(
         [
@@ -106,7 +101,7 @@ def loop(count: Any, condition: Any, goes_on: str = "c") -> onnx.ModelProto:
     ("count", "condition", "goes_on", "steps"),
     [(3, None, "c", 3), (3, True, "early", 2), (None, True, "early", 2), (1, True, "c", 1)],
 )
-def test_loops_are_unrolled(count: int | None, condition: bool | None, goes_on: str, steps: int) -> None:
+def test_loops_are_unrolled(count, condition, goes_on, steps):
     network = loop(
         None if count is None else I64(count), None if condition is None else np.array(condition), goes_on
     )
@@ -122,7 +117,7 @@ def test_loops_are_unrolled(count: int | None, condition: bool | None, goes_on: 
         np.testing.assert_allclose(np.ravel(own["z"]), [np.sum(found)], atol=4 * atol)
 
 
-def test_loops_have_at_most_so_many_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_loops_have_at_most_so_many_steps(monkeypatch):
     assert graphs.MOST_STEPS == 4096
     monkeypatch.setattr(graphs, "MOST_STEPS", 5)
     assert graph_of(loop(I64(5), None), {})(np.ones(4))["y"].shape == (4,)
@@ -131,7 +126,7 @@ def test_loops_have_at_most_so_many_steps(monkeypatch: pytest.MonkeyPatch) -> No
             graph_of(loop(count, condition), {})(np.ones(4))
 
 
-def scan(**attributes: Any) -> onnx.ModelProto:
+def scan(**attributes):
     """Running sums of rows of x and u, and twice the rows of x."""
     body = graph(
         [
@@ -163,7 +158,7 @@ def scan(**attributes: Any) -> onnx.ModelProto:
         {"scan_input_directions": [1, 0], "scan_output_directions": [0, 1], "scan_output_axes": [1, 0]},
     ],
 )
-def test_scans_are_unrolled(attributes: dict[str, Any]) -> None:
+def test_scans_are_unrolled(attributes):
     network = scan(**attributes)
     x = np.random.default_rng(3).uniform(-1, 1, (20, 3, 3))
     u = np.arange(9.0).reshape(3, 3) / 8
@@ -180,7 +175,7 @@ def test_scans_are_unrolled(attributes: dict[str, Any]) -> None:
         np.testing.assert_allclose(own["z"], z, atol=4 * atol)
 
 
-def test_operands_that_a_call_leaves_out_are_left_out_in_its_function() -> None:
+def test_operands_that_a_call_leaves_out_are_left_out_in_its_function():
     opsets = [helper.make_opsetid("", 21), helper.make_opsetid("own", 1)]
     clip = graph([node("Clip", ["a", "l", "h"], ["r"])], "", "r")
     choice = helper.make_node("If", ["c"], ["r"], then_branch=clip, else_branch=clip)
@@ -192,7 +187,7 @@ def test_operands_that_a_call_leaves_out_are_left_out_in_its_function() -> None:
     np.testing.assert_array_equal(graph_of(network, {})(np.arange(-1.0, 3)), [-1, 0, 1, 1])
 
 
-BROKEN: dict[str, tuple[Any, str]] = {
+BROKEN = {
     "before it is there": (
         graph([node("Neg", ["a"], ["r"]), node("Neg", ["x"], ["a"])], "", "r"),
         "takes 'a'",
@@ -207,7 +202,7 @@ BROKEN: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize("name", list(BROKEN))
-def test_graphs_that_do_not_fit_are_refused(name: str) -> None:
+def test_graphs_that_do_not_fit_are_refused(name):
     branch, message = BROKEN[name]
     other = graph([node("Neg", ["x"], ["r"])], "", "r")
     choice = helper.make_node("If", ["yes"], ["y"], then_branch=branch, else_branch=other)
@@ -215,7 +210,7 @@ def test_graphs_that_do_not_fit_are_refused(name: str) -> None:
         graph_of(model([choice, node("Neg", ["x"], ["z"])], {"yes": np.array(True)}), {})
 
 
-def test_operators_of_graphs_count_with_those_around(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_operators_of_graphs_count_with_those_around(monkeypatch):
     branch = graph([node("Neg", ["x"], ["a"]), node("Neg", ["a"], ["r"])], "", "r")
     choice = helper.make_node("If", ["yes"], ["a"], then_branch=branch, else_branch=branch)
     network = model([choice, node("Neg", ["a"], ["y"])], {"yes": np.array(True)})

@@ -1,11 +1,8 @@
 """ONNX files: their inputs and results, domains and functions, and limits on what they make."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import tracemalloc
-from typing import Any
 
 import numpy as np
 import onnx
@@ -17,18 +14,17 @@ import hemera as hm
 from hemera.arrays.recorder import MOST_ELEMENTS
 from hemera.compiler.networks import graph as graphs
 from hemera.compiler.networks import resolving
-from hemera.compiler.networks.graph import Graph
 from hemera.compiler.networks.reader import graph_of
 
 from ..refusals import raises
-from .onnx_models import I64, Nodes, compiled, model, node, residual
+from .onnx_models import I64, compiled, model, node, residual
 
 MUTANTS = int(os.environ.get("HEMERA_ONNX_MUTANTS", "300"))
 
 # --- Inputs and results. ---
 
 
-def test_inputs_have_the_shape_of_the_file() -> None:
+def test_inputs_have_the_shape_of_the_file():
     network = model([node("Relu", ["x"], ["y"])], shape=("n", 3, "w"))
     compiled(network, hm.ArraySpec((3, 5), (0, 1)))
     for shape in ((2, 5), (1, 3, 5), (3,)):
@@ -38,7 +34,7 @@ def test_inputs_have_the_shape_of_the_file() -> None:
         compiled(model([node("Relu", ["x"], ["y"])], shape=(3,)), hm.ArraySpec((3,), (0, 1)))
 
 
-ROWS: dict[str, tuple[list[onnx.NodeProto], dict[str, Any], bool]] = {
+ROWS = {
     "alike": ([node("MatMul", ["x", "w"], ["y"])], {"w": np.eye(4, dtype=np.float32)[::-1].copy()}, True),
     "a softmax of rows": ([node("Softmax", ["x"], ["y"])], {}, True),
     "a softmax of samples": ([node("Softmax", ["x"], ["y"], axis=0)], {}, False),
@@ -55,7 +51,7 @@ ROWS: dict[str, tuple[list[onnx.NodeProto], dict[str, Any], bool]] = {
 
 
 @pytest.mark.parametrize("name", list(ROWS))
-def test_networks_of_several_samples_at_once(name: str) -> None:
+def test_networks_of_several_samples_at_once(name):
     """A file with a first axis of 5: one sample is one where the others do not matter."""
     nodes, constants, taken = ROWS[name]
     network = model(nodes, constants, shape=(5, 4))
@@ -72,7 +68,7 @@ def test_networks_of_several_samples_at_once(name: str) -> None:
             compiled(network, spec)
 
 
-def test_results_that_nothing_uses_are_left_out() -> None:
+def test_results_that_nothing_uses_are_left_out():
     """The indices of a pool, and a node of an operator that is not there."""
     nodes = [node("MaxPool", ["x"], ["y", "indices"], kernel_shape=[2]), node("EyeLike", ["x"], ["nothing"])]
     x = np.array([[1.0, 3, 2, 0]])
@@ -85,7 +81,7 @@ def test_results_that_nothing_uses_are_left_out() -> None:
         graph_of(model(nodes, shape=(1, 1, 4), outputs=["y", "indices"]), {})
 
 
-def test_results_that_depend_on_no_input_are_refused() -> None:
+def test_results_that_depend_on_no_input_are_refused():
     nodes = [node("Relu", ["x"], ["y"]), node("Shape", ["x"], ["z"])]
     network = model(nodes, outputs=["y", "z"])
     np.testing.assert_array_equal(graph_of(network, {})(np.zeros(4))["z"], [1, 4])
@@ -93,7 +89,7 @@ def test_results_that_depend_on_no_input_are_refused() -> None:
         compiled(network, hm.ArraySpec((4,), (0, 1)))
 
 
-def test_values_are_made_once() -> None:
+def test_values_are_made_once():
     nodes = [node("Relu", ["x"], ["a"]), node("Neg", ["x"], ["a"]), node("Identity", ["a"], ["y"])]
     raises(hm.errors.FormatError, "makes 'a', which is there already", lambda: graph_of(model(nodes), {}))
 
@@ -101,12 +97,12 @@ def test_values_are_made_once() -> None:
 # --- Domains and functions of the file. ---
 
 
-def function(name: str, inputs: list[str], outputs: list[str], nodes: Nodes, **options: Any) -> Any:
+def function(name, inputs, outputs, nodes, **options):
     opsets = [helper.make_opsetid("", 21), helper.make_opsetid("own", 1)]
     return helper.make_function("own", name, inputs, outputs, list(nodes), opsets, **options)
 
 
-def scaled() -> Any:
+def scaled():
     """alpha * max(a, b), where alpha is 3 if the call has none."""
     refers = node("Constant", [], ["c"])
     refers.attribute.append(
@@ -117,7 +113,7 @@ def scaled() -> Any:
     return function("Scaled", ["a", "b"], ["r"], nodes, attribute_protos=defaults)
 
 
-def nested() -> onnx.ModelProto:
+def nested():
     """Calls of functions, one of which calls the other; shapes and indices that are computed of constants."""
     twice = function(
         "Twice",
@@ -149,7 +145,7 @@ def nested() -> onnx.ModelProto:
     return model(nodes, constants, functions=[scaled(), twice])
 
 
-def test_functions_of_the_file_are_inlined() -> None:
+def test_functions_of_the_file_are_inlined():
     x = np.array([-1.0, 0, 0.5, 2])
     whole = 3 * np.maximum(2 * x, -2 * x) + 2 * x
     expected = np.tile(whole, 2)[:7:2]
@@ -158,7 +154,7 @@ def test_functions_of_the_file_are_inlined() -> None:
     np.testing.assert_allclose(plan.evaluate_clear(x), expected, atol=2.0**-6)
 
 
-def test_functions_that_do_not_fit_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_functions_that_do_not_fit_are_refused(monkeypatch):
     calls = function("Calls", ["a"], ["r"], [node("Calls", ["a"], ["r"], domain="own")])
     with pytest.raises(hm.errors.FormatError, match="a function that calls itself"):
         graph_of(model([node("Calls", ["x"], ["y"], domain="own")], functions=[calls]), {})
@@ -186,7 +182,7 @@ def test_functions_that_do_not_fit_are_refused(monkeypatch: pytest.MonkeyPatch) 
             graph_of(model([node(name, ["x"], ["y"], domain="own")], functions=several), {})
 
 
-def test_operators_of_other_domains_are_not_those_of_onnx() -> None:
+def test_operators_of_other_domains_are_not_those_of_onnx():
     network = model([node("Relu", ["x"], ["y"], domain="own")])
     with pytest.raises(
         hm.errors.ParameterError,
@@ -209,7 +205,7 @@ def test_operators_of_other_domains_are_not_those_of_onnx() -> None:
     raises(hm.errors.FormatError, "does not say the version of operators", graph_of, without, {})
 
 
-def test_a_function_of_the_file_can_be_replaced() -> None:
+def test_a_function_of_the_file_can_be_replaced():
     x = np.array([-1.0, 0, 0.5, 2])
     found = graph_of(nested(), {"own::Twice": lambda x: (x, -x)})(x)
     np.testing.assert_allclose(found, np.tile(3 * np.abs(x) + x, 2)[:7:2])
@@ -217,7 +213,7 @@ def test_a_function_of_the_file_can_be_replaced() -> None:
         graph_of(nested(), {"own::Twice": lambda x: x})(x)
 
 
-def test_replacements_of_what_is_not_there_are_refused() -> None:
+def test_replacements_of_what_is_not_there_are_refused():
     network = model([node("Relu", ["x"], ["y"])])
     with pytest.raises(hm.errors.ParameterError, match=r"'relu', which is no operator.*did you mean 'Relu'"):
         graph_of(network, {"relu": lambda x: x})
@@ -229,17 +225,17 @@ def test_replacements_of_what_is_not_there_are_refused() -> None:
     raises(hm.errors.FormatError, "two versions of operators of one domain", graph_of, network, {})
 
 
-def test_an_operator_of_onnx_can_be_replaced() -> None:
+def test_an_operator_of_onnx_can_be_replaced():
     network = model([node("Relu", ["x"], ["a"]), node("Add", ["a", "x"], ["y"])])
     x = np.array([-1.0, 0, 1, 2])
     np.testing.assert_array_equal(graph_of(network, {"Relu": lambda x: 5 * x})(x), 6 * x)
 
 
 @pytest.mark.parametrize("outputs", [["y"], ["", "y"], ["y", ""], ["", "y", ""], ["", "", "y"]])
-def test_a_replacement_gives_results_up_to_the_last_that_is_used(outputs: list[str]) -> None:
+def test_a_replacement_gives_results_up_to_the_last_that_is_used(outputs):
     used, x, network = 1 + outputs.index("y"), np.arange(4.0), model([node("Split", ["x"], outputs)])
 
-    def made(count: int) -> Any:
+    def made(count):
         return graph_of(network, {"Split": lambda x: [x + at for at in range(count)]})(x)
 
     for enough in (used, used + 1):
@@ -250,7 +246,7 @@ def test_a_replacement_gives_results_up_to_the_last_that_is_used(outputs: list[s
 
 # --- Limits. ---
 
-MADE: dict[str, tuple[list[onnx.NodeProto], dict[str, Any], int]] = {
+MADE = {
     "ConstantOfShape": ([node("ConstantOfShape", ["s"], ["y"])], {"s": I64([100000, 100000])}, 10**10),
     "Expand": ([node("Expand", ["o", "s"], ["y"])], {"o": np.float32([1]), "s": I64([1 << 34])}, 1 << 34),
     "Tile": ([node("Tile", ["o", "s"], ["y"])], {"o": np.float32([1, 2]), "s": I64([1 << 30])}, 1 << 31),
@@ -294,7 +290,7 @@ MADE: dict[str, tuple[list[onnx.NodeProto], dict[str, Any], int]] = {
 
 
 @pytest.mark.parametrize("name", list(MADE))
-def test_large_constants_are_refused_before_they_are_made(name: str) -> None:
+def test_large_constants_are_refused_before_they_are_made(name):
     nodes, constants, count = MADE[name]
     network = model(nodes, constants)
     tracemalloc.start()
@@ -308,11 +304,11 @@ def test_large_constants_are_refused_before_they_are_made(name: str) -> None:
     assert peak < 16 * (network.ByteSize() + (1 << 16))
 
 
-def test_the_last_array_that_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_last_array_that_is_taken(monkeypatch):
     """At a smaller limit: results of exactly so many elements, and one more; of constants and of inputs."""
     monkeypatch.setattr(graphs, "MOST_ELEMENTS", 64)
 
-    def of(count: int) -> Graph:
+    def of(count):
         nodes = [
             node("ConstantOfShape", ["s"], ["c"]),
             node("ReduceSum", ["c"], ["d"]),
@@ -331,7 +327,7 @@ def test_the_last_array_that_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     assert MOST_ELEMENTS == 1 << 22
 
 
-def test_all_constants_together_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_constants_together_have_a_limit(monkeypatch):
     """Each of the results is counted in the bytes of its type, next to the constants of the file."""
     nodes = [
         node("ConstantOfShape", ["s"], ["a"]),
@@ -349,7 +345,7 @@ def test_all_constants_together_have_a_limit(monkeypatch: pytest.MonkeyPatch) ->
         graph_of(network, {})
 
 
-def test_all_values_of_a_sample_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_values_of_a_sample_have_a_limit(monkeypatch):
     """2^20 elements, or 64 times those of inputs and constants: a chain that doubles ends there."""
     names = ["x", *(f"c{at}" for at in range(39)), "y"]
     chain = [node("Concat", [a, a], [b], axis=1) for a, b in itertools.pairwise(names)]
@@ -377,7 +373,7 @@ def test_all_values_of_a_sample_have_a_limit(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize("made", [residual, nested])
-def test_mutated_files_are_refused_or_read(made: Any, with_changed_bytes: Any) -> None:
+def test_mutated_files_are_refused_or_read(made, with_changed_bytes):
     """Nothing but Hemera's errors comes of damaged files, and no array larger than the limit."""
     content = made().SerializeToString()
     rng = np.random.default_rng(int(os.environ.get("HEMERA_ONNX_SEED", "1")))

@@ -1,9 +1,5 @@
 """Masks before a softmax of ONNX files: the places that they close get the weight 0."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 from onnx import TensorProto
@@ -15,7 +11,7 @@ from hemera.compiler.networks.reader import graph_of
 from .onnx_models import compiled, model, node
 
 CLOSED = np.triu(np.full((4, 4), -np.inf, np.float32), 1)
-MASKS: dict[str, tuple[list[Any], dict[str, Any]]] = {
+MASKS = {
     "sum": ([node("Add", ["x", "m"], ["a"]), node("Softmax", ["a"], ["y"])], {"m": CLOSED}),
     "sum with numbers": (
         [node("Add", ["m", "x"], ["a"]), node("Softmax", ["a"], ["y"], axis=1)],
@@ -81,7 +77,7 @@ MASKS: dict[str, tuple[list[Any], dict[str, Any]]] = {
 }
 
 
-def test_masks_before_the_softmax_of_old_versions() -> None:
+def test_masks_before_the_softmax_of_old_versions():
     """Before version 13 it is over all axes from one on."""
     nodes = [node("Add", ["x", "m"], ["a"]), node("Softmax", ["a"], ["y"], axis=1)]
     network = model(nodes, {"m": CLOSED}, shape=(1, 4, 4), opset=11)
@@ -93,7 +89,7 @@ def test_masks_before_the_softmax_of_old_versions() -> None:
 
 
 @pytest.mark.parametrize("name", list(MASKS))
-def test_masks_before_a_softmax(name: str) -> None:
+def test_masks_before_a_softmax(name):
     nodes, constants = MASKS[name]
     network = model(nodes, constants, shape=(1, 4, 4))
     rows = np.random.default_rng(3).uniform(-1, 1, (40, 4, 4))
@@ -106,7 +102,7 @@ def test_masks_before_a_softmax(name: str) -> None:
     np.testing.assert_allclose(found, expected, atol=2.0**-8)
 
 
-def test_masks_that_close_a_whole_row_or_meet_something_else_are_refused() -> None:
+def test_masks_that_close_a_whole_row_or_meet_something_else_are_refused():
     closed = CLOSED.copy()
     closed[2] = -np.inf
     nodes, _ = MASKS["sum"]

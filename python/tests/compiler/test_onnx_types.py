@@ -1,9 +1,5 @@
 """Types of ONNX's numbers: of constants, and of encrypted values."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import onnx
 import pytest
@@ -14,10 +10,10 @@ import hemera as hm
 from hemera.compiler.networks.reader import graph_of
 from hemera.compiler.networks.tensors import array_of
 
-from .onnx_models import I64, Nodes, compiled, model, node
+from .onnx_models import I64, compiled, model, node
 
 
-def folded(nodes: Nodes, constants: dict[str, Any], **options: Any) -> Any:
+def folded(nodes, constants, **options):
     """The constant `y` of nodes without inputs, and ONNX's own."""
     network = model([*nodes, node("Identity", ["x"], ["z"])], constants, outputs=["y", "z"], **options)
     graph = graph_of(network, {})
@@ -30,7 +26,7 @@ def folded(nodes: Nodes, constants: dict[str, Any], **options: Any) -> Any:
 I8, I32, U8 = np.int8, np.int32, np.uint8
 SEVEN = np.array([7, -7, 7, -7, 6, 0, -1])
 TWO = np.array([2, 2, -2, -2, 3, 5, 2])
-FOLDED: dict[str, tuple[str, list[Any], Any]] = {
+FOLDED = {
     "sum that wraps": ("Add", [np.array([2**31 - 1, 5], I32), np.array([1, -7], I32)], I32([-(2**31), -2])),
     "difference that wraps": ("Sub", [np.array([3, 5], U8), np.array([5, 3], U8)], U8([254, 2])),
     "product that wraps": ("Mul", [np.array([2**33], I64), np.array([2**33 + 1], I64)], I64([2**33])),
@@ -54,7 +50,7 @@ FOLDED: dict[str, tuple[str, list[Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", list(FOLDED))
-def test_constants_are_computed_in_their_types(name: str) -> None:
+def test_constants_are_computed_in_their_types(name):
     operator, operands, expected = FOLDED[name]
     names = [f"c{at}" for at in range(len(operands))]
     found, judged = folded([node(operator, names, ["y"])], dict(zip(names, operands, strict=True)))
@@ -66,7 +62,7 @@ def test_constants_are_computed_in_their_types(name: str) -> None:
 
 
 T = TensorProto
-CASTS: list[tuple[Any, int, Any]] = [
+CASTS = [
     (np.float32([2.7, -1.2, 0.5, 3.9, -0.9]), T.INT32, I32([2, -1, 0, 3, 0])),
     (np.float32([127.9, -128.9]), T.INT8, I8([127, -128])),
     (np.float64([2**63 - 1024, -(2**63)]), T.INT64, I64([2**63 - 1024, -(2**63)])),
@@ -86,7 +82,7 @@ CASTS: list[tuple[Any, int, Any]] = [
 
 
 @pytest.mark.parametrize("at", range(len(CASTS)))
-def test_constants_are_cast_by_the_rules_of_onnx(at: int) -> None:
+def test_constants_are_cast_by_the_rules_of_onnx(at):
     given, to, expected = CASTS[at]
     found, _ = folded([node("Cast", ["c"], ["y"], to=to)], {"c": given})
     assert found.dtype == expected.dtype
@@ -104,7 +100,7 @@ def test_constants_are_cast_by_the_rules_of_onnx(at: int) -> None:
     ],
     ids=lambda each: next(iter(each)) if isinstance(each, dict) else "",
 )
-def test_constants_have_the_types_of_their_attributes(given: Any, expected: Any) -> None:
+def test_constants_have_the_types_of_their_attributes(given, expected):
     found, judged = folded([node("Constant", [], ["c"], **given), node("Identity", ["c"], ["y"])], {})
     assert found.dtype == judged.dtype == expected.dtype
     np.testing.assert_array_equal(found, expected)
@@ -115,19 +111,19 @@ def test_constants_have_the_types_of_their_attributes(given: Any, expected: Any)
     [(128.0, T.INT8), (-129.0, T.INT8), (256.0, T.UINT8), (-1.0, T.UINT8), (2.0**63, T.INT64)],
 )
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
-def test_casts_that_onnx_leaves_open_are_refused(given: float, to: int, kind: Any) -> None:
+def test_casts_that_onnx_leaves_open_are_refused(given, to, kind):
     """Next to `CASTS`, where the last numbers that are taken stand; what is no number, too."""
     for value in (given, np.nan, np.inf):
         with pytest.raises(hm.errors.ParameterError, match=r"made, Cast 'number 0'.*which ONNX leaves open"):
             graph_of(model([node("Cast", ["c"], ["y"], to=to)], {"c": kind([value])}), {})
 
 
-def test_integers_divided_by_zero_are_refused() -> None:
+def test_integers_divided_by_zero_are_refused():
     with pytest.raises(hm.errors.ParameterError, match="Div 'number 0': integers are divided by 0"):
         graph_of(model([node("Div", ["c", "d"], ["y"])], {"c": I64([1, 2]), "d": I64([1, 0])}), {})
 
 
-def test_shapes_are_computed_in_integers() -> None:
+def test_shapes_are_computed_in_integers():
     """(7 // 2) * 2 = 6 of 7 columns."""
     nodes = [
         node("Shape", ["x"], ["s"]),
@@ -145,7 +141,7 @@ def test_shapes_are_computed_in_integers() -> None:
 
 
 @pytest.mark.parametrize("ends", [(-1, -9, -1), (2, -1, 2), (-9, 9, 1), (9, -9, -3), (-9, -9, -1), (1, 1, 1)])
-def test_slices_bring_their_ends_inside(ends: tuple[int, int, int]) -> None:
+def test_slices_bring_their_ends_inside(ends):
     """As ONNX's page has it: start and end plus the extent where they are negative, then clamped."""
     start, end, step = ends
     extent, x = 4, np.arange(4.0)
@@ -163,11 +159,11 @@ def test_slices_bring_their_ends_inside(ends: tuple[int, int, int]) -> None:
 # --- Encrypted values in their types. ---
 
 
-def cast_and_back(to: int) -> onnx.ModelProto:
+def cast_and_back(to):
     return model([node("Cast", ["x"], ["a"], to=to), node("Cast", ["a"], ["y"], to=T.FLOAT)])
 
 
-def test_encrypted_values_without_a_step_are_not_cast_to_integers() -> None:
+def test_encrypted_values_without_a_step_are_not_cast_to_integers():
     for to in (T.INT64, T.INT8, T.BOOL):
         with pytest.raises(
             hm.errors.ParameterError, match=r"Cast 'number 0'.*hm\.ArraySpec\(shape, range=, step=\)"
@@ -178,14 +174,14 @@ def test_encrypted_values_without_a_step_are_not_cast_to_integers() -> None:
 
 
 @pytest.mark.parametrize(("to", "step"), [(T.INT64, 1), (T.INT64, 0.5), (T.BOOL, 1), (T.FLOAT16, None)])
-def test_encrypted_values_with_a_step_are_cast(to: int, step: float | None) -> None:
+def test_encrypted_values_with_a_step_are_cast(to, step):
     x = np.array([-1.5, 0, 0.5, 1.5]) if step == 0.5 else np.array([-2.0, 0, 1, 3])
     plan = compiled(cast_and_back(to), hm.ArraySpec((4,), (x.min(), x.max()), step=step))
     (expected,) = ReferenceEvaluator(cast_and_back(to)).run(None, {"x": x[None].astype(np.float32)})
     np.testing.assert_allclose(plan.evaluate_clear(x), expected[0], atol=2.0**-10)
 
 
-def test_encrypted_values_stay_in_their_type() -> None:
+def test_encrypted_values_stay_in_their_type():
     """127 is the last of int8, and 128 would wrap around; so for halves, and for a sum."""
     compiled(cast_and_back(T.INT8), hm.ArraySpec((4,), (-128, 127), step=1))
     for ends in ((-128, 128), (-129, 127)):
@@ -203,7 +199,7 @@ def test_encrypted_values_stay_in_their_type() -> None:
         compiled(network, hm.ArraySpec((4,), (0, 251)))
 
 
-def test_encrypted_integers_are_not_divided() -> None:
+def test_encrypted_integers_are_not_divided():
     for operator in ("Div", "Pow"):
         network = model([node(operator, ["x", "c"], ["y"])], {"c": I64([2])}, kind=T.INT64)
         with pytest.raises(
@@ -217,7 +213,7 @@ def test_encrypted_integers_are_not_divided() -> None:
         graph_of(network, {})(np.array([7.5, 6, 1, 0]))
 
 
-def test_a_number_to_an_encrypted_power() -> None:
+def test_a_number_to_an_encrypted_power():
     network = model([node("Pow", ["c", "x"], ["y"])], {"c": np.float32([2])})
     x = np.array([-1.0, 0, 0.5, 3])
     np.testing.assert_allclose(graph_of(network, {})(x), 2**x)
@@ -225,7 +221,7 @@ def test_a_number_to_an_encrypted_power() -> None:
     np.testing.assert_allclose(plan.evaluate_clear(x), 2**x, atol=8 * 2.0**-12)
 
 
-def truths() -> onnx.ModelProto:
+def truths():
     nodes = [
         node("Greater", ["x", "one"], ["a"]),
         node("Less", ["x", "three"], ["b"]),
@@ -246,7 +242,7 @@ def truths() -> onnx.ModelProto:
     return model(nodes, {**constants, "no": np.array([False, True, False, False])})
 
 
-def test_truth_values() -> None:
+def test_truth_values():
     x = np.array([0.0, 1, 2, 3])
     (expected,) = ReferenceEvaluator(truths()).run(None, {"x": x[None].astype(np.float32)})
     np.testing.assert_array_equal(graph_of(truths(), {})(x), expected[0])
@@ -254,7 +250,7 @@ def test_truth_values() -> None:
     np.testing.assert_allclose(plan.evaluate_clear(x), expected[0], atol=2.0**-8)
 
 
-def test_truth_values_are_no_numbers() -> None:
+def test_truth_values_are_no_numbers():
     """ONNX adds none; encrypted inputs of truth values have their range and step."""
     two = [node("Greater", ["x", "c"], ["a"]), node("Add", ["a", "a"], ["y"])]
     with pytest.raises(hm.errors.FormatError, match="Add 'number 1': an operand 'A' of bool"):
@@ -270,7 +266,7 @@ def test_truth_values_are_no_numbers() -> None:
     np.testing.assert_allclose(compiled(one).evaluate_clear(x), np.where(x, 5, 2), atol=1e-6)
 
 
-def test_what_is_not_finite_is_refused_next_to_encrypted_values() -> None:
+def test_what_is_not_finite_is_refused_next_to_encrypted_values():
     for value, where in ((np.inf, "Add 'number 0'"), (-np.inf, "its results"), (np.nan, "Add 'number 0'")):
         network = model([node("Add", ["x", "mask"], ["y"])], {"mask": np.float32([0, 0, value, 0])})
         with pytest.raises(hm.errors.ParameterError, match=f"made, {where}: infinite numbers, or what is no"):
@@ -283,7 +279,7 @@ def test_what_is_not_finite_is_refused_next_to_encrypted_values() -> None:
 
 
 @pytest.mark.parametrize(("axes", "taken"), [(16, True), (17, False)])
-def test_arrays_have_at_most_16_axes(axes: int, taken: bool) -> None:
+def test_arrays_have_at_most_16_axes(axes, taken):
     tensor = onnx.helper.make_tensor("c", TensorProto.FLOAT, [1] * axes, [2.5])
     if taken:
         assert array_of(onnx, "file", tensor).shape == (1,) * axes

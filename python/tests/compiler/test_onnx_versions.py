@@ -1,12 +1,9 @@
 """Operators of ONNX by their versions: those claimed are right, by ONNX's own cases; others are refused."""
 
-from __future__ import annotations
-
 import functools
 import re
 from collections import Counter, defaultdict
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import onnx
@@ -20,7 +17,7 @@ from hemera.compiler.networks.reader import graph_of
 from hemera.compiler.networks.resolving import OPERATORS, meaning_of
 
 from . import onnx_cases
-from .onnx_cases import Case, Verdict
+from .onnx_cases import Case
 
 PAGE = Path(__file__).parents[3] / "docs" / "compile-networks.md"
 CHUNKS = 2
@@ -34,16 +31,16 @@ EXPANDED = re.compile(r"_expanded(_ver\d+)?$")
 
 
 @functools.cache
-def schemas() -> dict[str, dict[int, Any]]:
+def schemas():
     """The schemas of ONNX's own domain, by operator and version."""
-    found: dict[str, dict[int, Any]] = defaultdict(dict)
+    found = defaultdict(dict)
     for each in onnx.defs.get_all_schemas_with_history():
         if each.domain == "" and not each.deprecated:
             found[each.name][each.since_version] = each
     return found
 
 
-def has_function(schema: Any) -> bool:
+def has_function(schema):
     return schema.has_function or schema.has_context_dependent_function
 
 
@@ -53,13 +50,11 @@ BODIES -= {"Bernoulli", "DynamicQuantizeLinear", "SequenceMap"}
 
 
 @functools.cache
-def all_cases() -> tuple[Case, ...]:
+def all_cases():
     return tuple(onnx_cases.cases())
 
 
-def model(
-    nodes: list[onnx.NodeProto], shape: tuple[int, ...], constants: dict[str, Any], opset: int
-) -> onnx.ModelProto:
+def model(nodes, shape, constants, opset):
     """A network from `x` to `y`, whose constants keep their types."""
     given = [numpy_helper.from_array(np.asarray(value), name) for name, value in constants.items()]
     x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, *shape])
@@ -79,7 +74,7 @@ WITHOUT_EFFECT = {
 
 
 @pytest.mark.parametrize("operator", sorted({*OPERATORS, "EyeLike", "TopK"}))
-def test_versions_and_attributes_are_those_of_the_schemas(operator: str) -> None:
+def test_versions_and_attributes_are_those_of_the_schemas(operator):
     """All from one on to the newest that was compared; others are refused, but for ONNX's functions."""
     code = "".join(path.read_text() for path in Path(resolving.__file__).parent.glob("*.py"))
     first = min((each.since for each in OPERATORS.get(operator, ())), default=NEWEST + 1)
@@ -95,7 +90,7 @@ def test_versions_and_attributes_are_those_of_the_schemas(operator: str) -> None
                 graph_of(network, {})
 
 
-def test_what_changes_later_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_changes_later_is_refused(monkeypatch):
     network = model([helper.make_node("Cast", ["x"], ["y"], to=TensorProto.DOUBLE)], (3,), {}, 19)
     graph_of(network, {})
     monkeypatch.setattr(resolving, "NEWEST", 18)
@@ -103,7 +98,7 @@ def test_what_changes_later_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         graph_of(network, {})
 
 
-def test_versions_newer_than_the_package_are_refused() -> None:
+def test_versions_newer_than_the_package_are_refused():
     newest = onnx.defs.onnx_opset_version()
     node = helper.make_node("Relu", ["x"], ["y"])
     graph_of(model([node], (3,), {}, newest), {})
@@ -111,7 +106,7 @@ def test_versions_newer_than_the_package_are_refused() -> None:
         graph_of(model([node], (3,), {}, newest + 1), {})
 
 
-def test_operators_that_came_later_are_refused() -> None:
+def test_operators_that_came_later_are_refused():
     later = [helper.make_node("Trilu", ["x"], ["y"])]
     graph_of(model(later, (3,), {}, 14), {})
     with pytest.raises(hm.errors.ParameterError, match=r"Trilu of ONNX 13 .*its versions 14 are there"):
@@ -125,18 +120,18 @@ def test_operators_that_came_later_are_refused() -> None:
 X = np.arange(24.0).reshape(2, 3, 4) / 8 - 1
 
 
-def softmax(x: Any, axis: int) -> Any:
+def softmax(x, axis):
     powers = np.exp(x - x.max(axis=axis, keepdims=True))
     return powers / powers.sum(axis=axis, keepdims=True)
 
 
-def of(*channels: float) -> Any:
+def of(*channels):
     return np.array(channels)[:, None, None]
 
 
 B, PADDED = np.array([1.0, -10, 100]), np.pad(X, [(0, 0), (0, 2), (1, 0)], constant_values=5)
 I64 = np.int64
-OLD: dict[str, tuple[int, list[tuple[str, str, dict[str, Any]]], dict[str, Any], Any]] = {
+OLD = {
     # The axis of samples is there: axis 1 of the file is axis 0 of X.
     "Softmax 11, default": (11, [("Softmax", "x", {})], {}, softmax(X.reshape(-1), 0).reshape(X.shape)),
     "Softmax 12, axis 2": (
@@ -196,7 +191,7 @@ OLD: dict[str, tuple[int, list[tuple[str, str, dict[str, Any]]], dict[str, Any],
 
 
 @pytest.mark.parametrize("name", list(OLD))
-def test_versions_by_formulas(name: str) -> None:
+def test_versions_by_formulas(name):
     opset, nodes, constants, expected = OLD[name]
     names = ["x", "a", "y"] if len(nodes) > 1 else ["x", "y"]
     made = []
@@ -216,7 +211,7 @@ def test_versions_by_formulas(name: str) -> None:
     np.testing.assert_allclose(plan.evaluate_clear(X), expected, atol=2.0**-8 * np.abs(expected).max())
 
 
-REFUSED: dict[str, tuple[int, str, str, dict[str, Any], str]] = {
+REFUSED = {
     "training": (14, "BatchNormalization", "x s s s s", {"training_mode": 1}, "export it for inference"),
     "training of old": (6, "BatchNormalization", "x s s s s", {}, "export it for inference"),
     "no channels": (7, "BatchNormalization", "x s s s s", {"spatial": 0}, "not of channels"),
@@ -245,7 +240,7 @@ REFUSED: dict[str, tuple[int, str, str, dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("name", list(REFUSED))
-def test_what_is_not_known_is_refused(name: str) -> None:
+def test_what_is_not_known_is_refused(name):
     opset, operator, inputs, attributes, message = REFUSED[name]
     constants = {
         "s": np.ones(2, np.float32),
@@ -268,7 +263,7 @@ def test_what_is_not_known_is_refused(name: str) -> None:
     assert f"made, {operator} 'number 0'" in str(caught.value)
 
 
-def test_the_page_lists_exactly_the_operators() -> None:
+def test_the_page_lists_exactly_the_operators():
     table = PAGE.read_text().partition("## Operators")[2].partition("What is not known")[0]
     listed = [
         name
@@ -282,11 +277,11 @@ def test_the_page_lists_exactly_the_operators() -> None:
 # --- ONNX's own cases. ---
 
 
-def told(verdicts: dict[str, Verdict]) -> dict[str, str]:
+def told(verdicts):
     return {name: each.told for name, each in verdicts.items() if each.found == "wrong"}
 
 
-def test_cases_in_the_clear() -> None:
+def test_cases_in_the_clear():
     verdicts = {each.name: onnx_cases.judged(each, encrypted=False) for each in all_cases()}
     assert told(verdicts) == {}
     counts = Counter(each.found for each in verdicts.values())
@@ -300,7 +295,7 @@ def test_cases_in_the_clear() -> None:
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))
-def test_cases_of_encrypted_inputs(chunk: int) -> None:
+def test_cases_of_encrypted_inputs(chunk):
     """The recorded programs in the clear; of a function, which is its body, not the body again."""
     functions = {each.name for each in all_cases() if each.operators & BODIES}
     known = [
@@ -320,7 +315,7 @@ def test_cases_of_encrypted_inputs(chunk: int) -> None:
     assert sum(each.found == "right" for each in verdicts.values()) > len(own) / 2
 
 
-def test_a_wrong_result_is_wrong() -> None:
+def test_a_wrong_result_is_wrong():
     """The judge finds a result that is one rounding of bfloat16 away, and one of another type."""
     network, x = model([helper.make_node("Relu", ["x"], ["y"])], X.shape, {}, 14), X[None].astype(np.float32)
     expected = np.maximum(x, 0)

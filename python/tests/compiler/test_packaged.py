@@ -1,12 +1,8 @@
 """What plans hand on: to servers, to counts of costs, and to clients in this process."""
 
-from __future__ import annotations
-
 import functools
 import re
 from contextlib import nullcontext
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -21,14 +17,14 @@ from hemera.package.local_model import LocalModel
 SPEC = hm.ArraySpec((4,), (0, 1))
 
 
-def plan_of(**options: Any) -> hm.Compiled:
+def plan_of(**options):
     return hm.compile(lambda x: x * 0.5, SPEC, security=None, name="half", **options)
 
 
-def test_serve_hands_on_each_setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    served: list[Any] = []
+def test_serve_hands_on_each_setting(tmp_path, monkeypatch):
+    served = []
 
-    def serve(given: Any) -> int:
+    def serve(given):
         names = [each.name for each in tmp_path.rglob("*.hemera-model")]
         served.append((names, given.home, given.device, given.batch, given.host, given.port))
         return 7
@@ -42,7 +38,7 @@ def test_serve_hands_on_each_setting(tmp_path: Path, monkeypatch: pytest.MonkeyP
     ]
 
 
-def test_each_device_has_its_own_cost() -> None:
+def test_each_device_has_its_own_cost():
     plan = plan_of()
     devices = [None, "cpu-avx512-16", "nvidia-h200", None, "cpu-avx512-16"]
     found = [plan.cost(device).seconds for device in devices]
@@ -53,7 +49,7 @@ def test_each_device_has_its_own_cost() -> None:
     assert plan.cost("nvidia-h200") is plan.cost("nvidia-h200")
 
 
-def test_what_has_no_sharing_says_why() -> None:
+def test_what_has_no_sharing_says_why():
     with pytest.raises(ParameterError, match=r"'half' are for the key's owner alone.*share=True"):
         _ = plan_of().sharing
     exact = hm.compile(lambda x: x * 2, hm.ArraySpec((4,), (0, 1)), scheme="bfv", name="twice")
@@ -61,7 +57,7 @@ def test_what_has_no_sharing_says_why() -> None:
         _ = exact.sharing
 
 
-def test_local_models_take_one_array_or_several_and_no_others() -> None:
+def test_local_models_take_one_array_or_several_and_no_others():
     two = hm.compile(lambda x, y: x - 2 * y, SPEC, SPEC, security=None)
     local = two.local(threads=1)
     x, y = np.linspace(0, 1, 8).reshape(2, 4), np.linspace(1, 0, 8).reshape(2, 4)
@@ -75,7 +71,7 @@ def test_local_models_take_one_array_or_several_and_no_others() -> None:
     for wrong in ((np.ones((3, 4)),), (np.ones((2, 4)),), (x, y, x), (x, y[:, :3])):
         with pytest.raises(hm.errors.Error):
             local(*wrong)
-    seen: list[Any] = []
+    seen = []
     watched = Local(plan_of().package, threads=1, watch=lambda *given: seen.append(given))
     watched(x)
     assert [count for _, count in seen] == [None]
@@ -96,11 +92,11 @@ def test_local_models_take_one_array_or_several_and_no_others() -> None:
         (np.ones((1, 4)).view(np.matrix), "x: np.matrix has products of its own"),
     ],
 )
-def test_clients_are_as_strict_as_plans(given: Any, told: Any) -> None:
+def test_clients_are_as_strict_as_plans(given, told):
     package = plan_of().package
     client = LocalModel(package.interface, security=None)
 
-    def predicted(rows: Any) -> Any:
+    def predicted(rows):
         """What `hm.Client.predict` gives, with a server that computes in the clear."""
         arrays, single = client.encode(rows)
         return client.decode(package.program.evaluate_clear(arrays), single, client.interface.count(rows))
@@ -113,7 +109,7 @@ def test_clients_are_as_strict_as_plans(given: Any, told: Any) -> None:
             np.testing.assert_allclose(call(given), np.full(told, 0.5))
 
 
-def test_sparse_arrays_and_too_few_slots_are_refused() -> None:
+def test_sparse_arrays_and_too_few_slots_are_refused():
     with pytest.raises(TypeError, match=r"x: it is sparse; give values\.toarray\(\)"):
         plan_of().evaluate_clear(sparse.csr_matrix(np.ones((1, 4))))
     for slots in (np.zeros(3), np.float64(1)):
@@ -121,14 +117,14 @@ def test_sparse_arrays_and_too_few_slots_are_refused() -> None:
             plan_of().package.interface.decode([slots])
 
 
-def test_inputs_of_one_name_are_refused() -> None:
+def test_inputs_of_one_name_are_refused():
     """One would stand in the other's place, in a dict and in a request."""
     named = hm.ArraySpec((4,), (0, 1), name="x1")
     with pytest.raises(MismatchError, match="two inputs of one name: 'x1'"):
         hm.compile(lambda x, y: x - y, named, named, security=None)
 
 
-def risk(income: Any, *others: Any) -> Any:
+def risk(income, *others):
     return sum(others, income)
 
 
@@ -147,7 +143,7 @@ NAMED = hm.ArraySpec((4,), (0, 1), name="x1")
         (np.negative, (SPEC,), ["x"]),
     ],
 )
-def test_inputs_are_named_as_parameters_are(what: Any, specs: Any, names: list[str]) -> None:
+def test_inputs_are_named_as_parameters_are(what, specs, names):
     """In plans, in interfaces that clients of other languages read, in tables and in errors."""
     plan = hm.compile(what, *specs, security=None)
     assert [each.name for each in plan.inputs] == names
@@ -160,16 +156,16 @@ def test_inputs_are_named_as_parameters_are(what: Any, specs: Any, names: list[s
 
 
 @pytest.mark.parametrize("fails", [False, True])
-def test_progress_ends_with_its_compilation(fails: bool) -> None:
+def test_progress_ends_with_its_compilation(fails):
     """Also where the user's function ends it; another compilation within has its own."""
-    stages: list[str] = []
+    stages = []
 
-    def progress(stage: str, *_: int) -> None:
+    def progress(stage, *_):
         stages.append(stage)
         if fails and stage == "lower":
             raise KeyboardInterrupt
 
-    def study(x: Any) -> Any:
+    def study(x):
         plan_of(progress=lambda *_: None)
         return x * 0.5
 
@@ -183,7 +179,7 @@ def test_progress_ends_with_its_compilation(fails: bool) -> None:
     assert len(stages) == seen
 
 
-def test_facts_of_the_table_for_notebooks() -> None:
+def test_facts_of_the_table_for_notebooks():
     plan = hm.compile(lambda x: {"a": x * 0.5, "b": x.sum()}, SPEC, samples=4, security=None)
     facts = plan._html_facts()
     assert facts["samples in a ciphertext"] == 4

@@ -1,10 +1,5 @@
 """Encrypted matrices times each other in compiled programs: many pairs at once, next to NumPy."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -13,20 +8,22 @@ from hemera.arrays.layout import Layout
 from hemera.errors import FormatError, LevelError, MismatchError, MissingKeyError, ParameterError, RangeError
 from hemera.program.expected_noise import ExpectedNoise
 
+from ..refusals import raises
+
 RNG = np.random.default_rng(35)
 Spec = hm.ArraySpec
 
 
-def insecure(depth: int = 2, degree: int = 1024) -> hm.Parameters:
+def insecure(depth=2, degree=1024):
     """With 512 slots: 128 pairs of 4 x 4."""
     return hm.ckks.Parameters.for_circuit(depth, scale_bits=40, range_bits=12, degree=degree, security=None)
 
 
-def turned(x: Any) -> Any:
+def turned(x):
     return np.swapaxes(x, -1, -2)
 
 
-PROGRAMS: dict[str, tuple[list[tuple[int, ...]], Callable[..., Any]]] = {
+PROGRAMS = {
     # The shapes of a sample's inputs, and the program.
     "two": ([(4, 4), (4, 4)], lambda a, b: a @ b),
     "rectangular": ([(4, 3), (3, 2)], lambda a, b: a @ b),
@@ -40,7 +37,7 @@ PROGRAMS: dict[str, tuple[list[tuple[int, ...]], Callable[..., Any]]] = {
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_pairs_have_numpys_products(name: str) -> None:
+def test_pairs_have_numpys_products(name):
     shapes, program = PROGRAMS[name]
     specs = [Spec(shape, (-1, 1)) for shape in shapes]
     plan = hm.compile(program, *specs, samples=128, params=insecure(), layout="pairs")
@@ -58,7 +55,7 @@ def test_pairs_have_numpys_products(name: str) -> None:
         np.testing.assert_allclose(plan.evaluate_clear(*xs), wanted, atol=1e-12)
 
 
-def test_errors_are_the_plans() -> None:
+def test_errors_are_the_plans():
     plan = hm.compile(
         lambda a, b: a @ b, *[Spec((128, 4, 4), (-1, 1))] * 2, params=insecure(), layout="pairs"
     )
@@ -70,7 +67,7 @@ def test_errors_are_the_plans() -> None:
     assert checked.bits == pytest.approx(plan.expected_bits(a[np.newaxis], b[np.newaxis]), abs=2)
 
 
-def test_many_pairs_are_multiplied_at_once() -> None:
+def test_many_pairs_are_multiplied_at_once():
     """Arrays with values choose by themselves: many pairs are one product, few lie in slots."""
     a, b = (RNG.uniform(-1, 1, (512, 8, 8)) for _ in range(2))
     x, y = (hm.array(each, range=(-1, 1)) for each in (a, b))
@@ -85,7 +82,7 @@ def test_many_pairs_are_multiplied_at_once() -> None:
     assert few.layout == "slots"
 
 
-def test_other_programs_are_no_pairs() -> None:
+def test_other_programs_are_no_pairs():
     specs = [Spec((4, 4), (-1, 1))] * 2
     for program in (
         lambda a, b: (a @ b) * 2,
@@ -106,8 +103,8 @@ def test_other_programs_are_no_pairs() -> None:
         hm.compile(lambda a: a @ a, specs[0], samples=128, params=insecure(4), layout="pairs")
 
 
-def test_refusals_name_the_way_out() -> None:
-    def program(a: Any, b: Any) -> Any:
+def test_refusals_name_the_way_out():
+    def program(a, b):
         return a @ b
 
     specs = [Spec((4, 4), (-1, 1))] * 2
@@ -127,17 +124,15 @@ def test_refusals_name_the_way_out() -> None:
         )
     plan = hm.compile(program, *specs, samples=128, params=insecure(), layout="pairs")
     a = RNG.uniform(-1, 1, (5, 4, 4))
-    with pytest.raises(MismatchError, match=r"\(samples, 4, 4\)"):
-        plan.evaluate_clear(a, a[:, :3])
-    with pytest.raises(ParameterError, match="the model is for values from -1"):
-        plan.evaluate_clear(a, 2 + a)
+    raises(MismatchError, r"\(samples, 4, 4\)", lambda: plan.evaluate_clear(a, a[:, :3]))
+    raises(ParameterError, "the model is for values from -1", plan.evaluate_clear, a, 2 + a)
     with pytest.raises(LevelError):
         hm.compile(
             lambda a, b, c: a @ (b @ c), *specs, specs[0], samples=128, params=insecure(1), layout="pairs"
         )
 
 
-def test_keys_of_pairs() -> None:
+def test_keys_of_pairs():
     specs = [Spec((128, 3, 4), (-1, 1))] * 2
     package = hm.compile(lambda a, b: a @ turned(b), *specs, params=insecure(), layout="pairs").package
     ctx = hm.Context(package.params, threads=1)
@@ -163,7 +158,7 @@ def test_keys_of_pairs() -> None:
 
 
 @pytest.mark.parametrize("side", ["left", "right"])
-def test_matrices_are_packed_as_the_circuit_takes_them(side: Any) -> None:
+def test_matrices_are_packed_as_the_circuit_takes_them(side):
     product = hm.circuits.MatrixBatchProduct(insecure(), 8)
     matrices = RNG.normal(size=(product.pairs, 8, 8))
     (packed,) = Layout.in_pairs((8, 8), 8, product.pairs, left=side == "left").encode(matrices, 512)
@@ -180,7 +175,5 @@ def test_matrices_are_packed_as_the_circuit_takes_them(side: Any) -> None:
     whole = np.zeros((product.pairs, 8, 8))
     whole[:, :, :5] = turned(x[1])
     np.testing.assert_allclose(own[1], product.pack(whole, side), atol=1e-12)
-    with pytest.raises(MismatchError, match="is needed"):
-        layout.encode(x[..., :7], 512)
-    with pytest.raises(ParameterError, match="layout's matrices take 512"):
-        layout.encode(x, 256)
+    raises(MismatchError, "is needed", lambda: layout.encode(x[..., :7], 512))
+    raises(ParameterError, "layout's matrices take 512", layout.encode, x, 256)

@@ -1,10 +1,7 @@
 """The search for parameters at its edges, bounds of approximations, maps in layouts: by hand and NumPy."""
 
-from __future__ import annotations
-
 import itertools
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +12,6 @@ from hemera.arrays.layout import COPY, FREE, Layout, index_bits
 from hemera.arrays.operations import Affine
 from hemera.arrays.recorder import Recorder
 from hemera.arrays.sparse_map import SparseMap
-from hemera.arrays.tensor import TensorProgram
 from hemera.arrays.tiling import SplitProgram
 from hemera.compiler import parameter_search, scaling, unscaled
 from hemera.compiler.attempts import NotPossibleError
@@ -36,7 +32,7 @@ TANH, WIDE = (
 )
 
 
-def recorded(function: Any, *shapes: tuple[int, ...], largest: float = 1.0) -> TensorProgram:
+def recorded(function, *shapes, largest=1.0):
     """A function on arrays of numbers up to `largest`, as it is recorded."""
     recorder = Recorder()
     arrays = [Array(recorder, recorder.input("", shape, -largest, largest)) for shape in shapes]
@@ -44,7 +40,7 @@ def recorded(function: Any, *shapes: tuple[int, ...], largest: float = 1.0) -> T
     return recorder.program
 
 
-def search(program: TensorProgram, bits: float = 16, **options: Any) -> Search:
+def search(program, bits=16, **options):
     return Search(program, 1, bits, None, "cpu-avx512-16", **options)
 
 
@@ -62,7 +58,7 @@ def search(program: TensorProgram, bits: float = 16, **options: Any) -> Search:
         (99, "n16-45", 55),
     ],
 )
-def test_presets_and_scales_by_the_bits(bits: float, preset: str, scale: int) -> None:
+def test_presets_and_scales_by_the_bits(bits, preset, scale):
     own = search(recorded(lambda x: x, (4,)), bits)
     assert (own._preset[0], own.scale_bits) == (preset, scale)
 
@@ -70,7 +66,7 @@ def test_presets_and_scales_by_the_bits(bits: float, preset: str, scale: int) ->
 @pytest.mark.parametrize("depth", [1, 4, 9])
 @pytest.mark.parametrize("bits", [6, 16, 20, 24, 28])
 @pytest.mark.parametrize("largest", [1.0, 100.0])
-def test_room_beyond_samples_takes_no_time(depth: int, bits: float, largest: float) -> None:
+def test_room_beyond_samples_takes_no_time(depth, bits, largest):
     """No larger ring and no further prime; up to 2^8 times what samples show, and never less than that."""
     program = recorded(lambda x: x, (4,), largest=largest)
     least = search(program, bits).for_circuit(program, depth, 4, search(program, bits).scale_bits)
@@ -89,13 +85,13 @@ def test_room_beyond_samples_takes_no_time(depth: int, bits: float, largest: flo
         assert rooms[1] == 2
 
 
-def test_bounds_of_approximations_by_hand() -> None:
+def test_bounds_of_approximations_by_hand():
     small, large = TANH.error, WIDE.error
     assert small < large / 8
     matrix = RNG.normal(size=(3, 2))
     slope = 4 * 2.0  # of 3 + 2x^2 at 2
 
-    def bound(function: Any) -> Any:
+    def bound(function):
         (found,) = recorded(function, (3,), largest=2.0).error_bounds()
         return found
 
@@ -114,7 +110,7 @@ def test_bounds_of_approximations_by_hand() -> None:
     np.testing.assert_allclose(chained, large + slope * ends[TANH] * 2 * small, rtol=0.02)
 
 
-def test_errors_of_depth_name_the_function_of_most_levels() -> None:
+def test_errors_of_depth_name_the_function_of_most_levels():
     for first, second in ((TANH, WIDE), (WIDE, TANH)):
         program = recorded(lambda x, a=first, b=second: x.apply(a) + x.apply(b), (3,))
         told = deepest_text(program)
@@ -124,7 +120,7 @@ def test_errors_of_depth_name_the_function_of_most_levels() -> None:
     assert deepest_text(recorded(lambda x: x * x, (3,))) == ""
 
 
-def test_features_are_normalised_column_by_column() -> None:
+def test_features_are_normalised_column_by_column():
     sizes = np.array([1000.0, 3.0, 2.0**-20, 0.0])
     recorder = Recorder(precision_bits=16)
     x = Array(recorder, recorder.input("x", (5, 4), -1.0, 1.0, RNG.uniform(-1, 1, (9, 5, 4))))
@@ -139,10 +135,10 @@ def test_features_are_normalised_column_by_column() -> None:
 
 @pytest.mark.parametrize("first", [Layout.raster((4, 2)), Layout.by_columns((4, 2))])
 @pytest.mark.parametrize("second", [Layout.raster((4, 2)), Layout.by_columns((4, 2))])
-def test_equal_maps_of_values_in_other_layouts_are_other_operations(first: Layout, second: Layout) -> None:
+def test_equal_maps_of_values_in_other_layouts_are_other_operations(first, second):
     matrix = RNG.normal(size=(8, 8))
 
-    def function(x: Any, y: Any) -> Any:
+    def function(x, y):
         return (x.reshape(8) @ matrix).reshape(4, 2) * (y.reshape(8) @ matrix).reshape(4, 2)
 
     program = recorded(function, (4, 2), (4, 2))
@@ -156,7 +152,7 @@ def test_equal_maps_of_values_in_other_layouts_are_other_operations(first: Layou
     np.testing.assert_allclose(target.unpack(found), function(x, y), atol=1e-9)
 
 
-def test_values_that_nothing_takes_are_left_out_with_their_sizes() -> None:
+def test_values_that_nothing_takes_are_left_out_with_their_sizes():
     """The square goes, and the other values keep their sizes."""
     program = recorded(lambda x: x * x, (4,))
     maps = SparseMap.of(4, 4, [], [], []), SparseMap.dense(5 * np.eye(4))
@@ -176,7 +172,7 @@ LAYOUTS = [
 
 
 @pytest.mark.parametrize("ends", [(-1.0, 3.0), (-3.0, 1.0), (1.0, 2.0)])
-def test_magnitudes_hold_for_slots_without_elements(ends: tuple[float, float]) -> None:
+def test_magnitudes_hold_for_slots_without_elements(ends):
     """All layouts of four elements in eight slots, inputs at the ends: sums in FREE slots are larger."""
     matrix = np.random.default_rng(int(8 + ends[0])).normal(size=(4, 4)) - 0.5
     recorder = Recorder()
@@ -196,29 +192,29 @@ def test_magnitudes_hold_for_slots_without_elements(ends: tuple[float, float]) -
 # --- What takes less time. ---
 
 
-def chosen(seconds: float | None) -> Any:
+def chosen(seconds):
     """A program with bootstraps of some seconds; None: without."""
     placement = None if seconds is None else SimpleNamespace(time=seconds)
     return SimpleNamespace(steps=SimpleNamespace(placement=placement))
 
 
 @pytest.mark.parametrize(("seconds", "taken"), [(0.9, True), (1.0, False), (1.1, False), (None, False)])
-def test_bootstraps_are_taken_where_they_take_less_time(seconds: float | None, taken: bool) -> None:
+def test_bootstraps_are_taken_where_they_take_less_time(seconds, taken):
     plain, refreshed = chosen(None), chosen(seconds)
     assert (Search._faster(plain, 1.0, lambda: refreshed) is refreshed) == taken
 
-    def impossible() -> Any:
+    def impossible():
         raise NotPossibleError("no")
 
     assert Search._faster(plain, 1.0, impossible) is plain
 
 
 @pytest.mark.parametrize("order", [*itertools.permutations([3.0, 1.0, 2.0])])
-def test_the_levels_of_least_time_are_taken(order: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_levels_of_least_time_are_taken(order, monkeypatch):
     """Levels of the preset that hold the program; the last refusal is raised where none does."""
     times = dict(zip((8, 9, 10), order, strict=True))
 
-    def levelled(_: Search, steps: Any, levels: int, narrow: bool) -> Any:
+    def levelled(_, steps, levels, narrow):
         del steps
         assert narrow
         if times[levels] == 3.0:
@@ -228,7 +224,7 @@ def test_the_levels_of_least_time_are_taken(order: Any, monkeypatch: pytest.Monk
     monkeypatch.setattr(parameter_search, "_of_preset", lambda _, levels, __: levels)
     monkeypatch.setattr(parameter_search, "in_stages", lambda steps, _: steps)
     monkeypatch.setattr(Search, "_levelled", levelled)
-    own: Any = search(recorded(lambda x: x, (4,)), 25)
+    own = search(recorded(lambda x: x, (4,)), 25)
     found = own.bootstrapped(None)
     assert times[found.params] == found.steps.placement.time == 1.0
     times.update(dict.fromkeys(times, 3.0))
@@ -245,13 +241,11 @@ def test_the_levels_of_least_time_are_taken(order: Any, monkeypatch: pytest.Monk
         ((5, 9.6, 5), [8, 9], 9),
     ],
 )
-def test_levels_are_ranked_before_a_long_search(
-    bounds: Any, searched: Any, found: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_levels_are_ranked_before_a_long_search(bounds, searched, found, monkeypatch):
     """Times of the narrow search are 10, 11 and 12; the whole one finds 9.9 and, with 9 levels, 9.65."""
     calls = []
 
-    def levelled(_: Search, steps: Any, levels: int, narrow: bool = False) -> Any:
+    def levelled(_, steps, levels, narrow=False):
         del steps
         at = levels - 8
         if narrow:
@@ -264,7 +258,7 @@ def test_levels_are_ranked_before_a_long_search(
     monkeypatch.setattr(parameter_search, "_of_preset", lambda _, levels, __: levels)
     monkeypatch.setattr(parameter_search, "in_stages", lambda steps, _: steps)
     monkeypatch.setattr(Search, "_levelled", levelled)
-    own: Any = search(recorded(lambda x: x, (4,)), 25)
+    own = search(recorded(lambda x: x, (4,)), 25)
     assert (own.bootstrapped(None).params, calls) == (found, searched)
 
 
@@ -272,19 +266,19 @@ def test_levels_are_ranked_before_a_long_search(
     ("ends", "size"),
     [((0.3, 0.9), 1), ((-1, 0.5), 1), ((-1.01, 0), 2), ((0, 0), 1), ((0, 2.0**-20), 2.0**-20), ((3, 5), 8)],
 )
-def test_scales_are_powers_of_two_that_hold_the_values(ends: tuple[float, float], size: float) -> None:
+def test_scales_are_powers_of_two_that_hold_the_values(ends, size):
     assert scaling._size(*ends) == size
 
 
 @pytest.mark.parametrize(
     ("ends", "centre"), [((256.9, 258.9), 257.9), ((255, 257), 0), ((-259, -257), -258), ((5, 5), 0)]
 )
-def test_inputs_are_centred_from_256_half_widths_on(ends: Any, centre: float) -> None:
+def test_inputs_are_centred_from_256_half_widths_on(ends, centre):
     assert centre_of(ends) == pytest.approx(centre)
     assert [are_far([hm.ArraySpec(3, range=ends, step=step)]) for step in (None, 0.5)] == [centre != 0, False]
 
 
-def test_noise_is_relative_to_the_largest_result_or_what_it_may_be() -> None:
+def test_noise_is_relative_to_the_largest_result_or_what_it_may_be():
     params = hm.ckks.Parameters.for_circuit(2, scale_bits=30, slots=64, security=None)
     program = Program("ckks", [Form(64, (3,))])
     program.give(program.add(op.MultiplyNumber(4.5), 0))

@@ -1,38 +1,30 @@
 """Samples in the imaginary parts of slots: NumPy's results for each, with half as many ciphertexts."""
 
-from __future__ import annotations
-
 import functools
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
 
 import hemera as hm
 from hemera.arrays import conv
-from hemera.compiler.compiled import Compiled
 from hemera.compiler.samples import in_parts
 from hemera.program import operations as op
 
 from .compile_cases import deep
 
 RNG = np.random.default_rng(8)
-Program = Callable[..., Any]
 
 
 MOST = deep().max_slots
 
 
-def full(program: Program, *, samples: int = 2, inputs: int = 1, **options: Any) -> Compiled:
+def full(program, *, samples=2, inputs=1, **options):
     """A program of vectors of which a ciphertext holds half of the samples."""
     spec = hm.ArraySpec((2 * MOST // samples,), (-1, 1))
     return hm.compile(program, *[spec] * inputs, samples=samples, **{"params": deep(), **options})
 
 
-def assert_gives(
-    plan: Compiled, program: Program, *inputs: Any, bits: float = 9, encrypted: bool = True
-) -> None:
+def assert_gives(plan, program, *inputs, bits=9, encrypted=True):
     """NumPy's results for each sample, in the clear and encrypted."""
     wanted = [program(*each) for each in zip(*inputs, strict=True)]
     runs = [plan.evaluate_clear, plan.local(threads=2)] if encrypted else [plan.evaluate_clear]
@@ -46,7 +38,7 @@ def assert_gives(
             np.testing.assert_allclose(found[name], expected, rtol=0, atol=2.0**-bits, err_msg=name)
 
 
-def blocks(x: Any) -> Any:
+def blocks(x):
     """Residual blocks: moves, products, sums with what came before them."""
     for at in range(4):
         y = (x + 0.75 * np.roll(x, 3)) / 2 - 0.125
@@ -57,7 +49,7 @@ def blocks(x: Any) -> Any:
 
 
 @pytest.mark.parametrize("samples", [2, 8])
-def test_residual_blocks(samples: int) -> None:
+def test_residual_blocks(samples):
     plan = full(blocks, samples=samples)
     assert len(plan.package.inputs) == 1
     assert (plan.samples, plan.slots) == (samples, MOST)
@@ -75,8 +67,8 @@ def test_residual_blocks(samples: int) -> None:
         assert_gives(plan, blocks, x, encrypted=count > samples)
 
 
-def test_functions_after_functions_take_no_joints() -> None:
-    def chain(x: Any) -> Any:
+def test_functions_after_functions_take_no_joints():
+    def chain(x):
         for _ in range(20):
             x = (x * x - 0.5) * 1.25
         return x
@@ -95,7 +87,7 @@ def test_functions_after_functions_take_no_joints() -> None:
     assert mixed["parts"] == mixed["join"] == 1
 
 
-def test_half_as_many_ciphertexts_as_without() -> None:
+def test_half_as_many_ciphertexts_as_without():
     """One sample more than fits takes no second ciphertext; more take as many tiles as half of them."""
     for samples, wanted in ((1, 1), (2, 1), (4, 2), (8, 4)):
         plan = hm.compile(lambda x: x * x, hm.ArraySpec((MOST,), (-1, 1)), samples=samples, params=deep())
@@ -112,12 +104,12 @@ def test_half_as_many_ciphertexts_as_without() -> None:
 KERNEL = RNG.uniform(-1, 1, (4, 2, 3, 3)) / 5
 
 
-def image(x: Any) -> Any:
+def image(x):
     y = conv(x.reshape(2, 16, MOST // 32), KERNEL, np.arange(4.0) / 8, padding=1, stride=2)
     return {"squares": y**2, "mean": (y * y - y).mean(), "places": y[1, ::2, 1:]}
 
 
-KINDS: dict[str, Program] = {
+KINDS = {
     "square of an input": lambda x: x * x,
     "nothing": lambda x: x,
     "linear": lambda x: 3 * x - np.roll(x, 1) / 2 + 1,
@@ -135,7 +127,7 @@ KINDS: dict[str, Program] = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_results_are_numpys(kind: str) -> None:
+def test_results_are_numpys(kind):
     program = KINDS[kind]
     plan = full(program, precision_bits=6 if kind == "of several values" else 10)
     assert len(plan.package.inputs) == 1
@@ -144,8 +136,8 @@ def test_results_are_numpys(kind: str) -> None:
     )
 
 
-def test_several_inputs_and_functions_of_several() -> None:
-    def both(x: Any, y: Any) -> Any:
+def test_several_inputs_and_functions_of_several():
+    def both(x, y):
         z = x * y
         return {"z": z, "sum": x + np.roll(y, 2), "more": (z - x) * (x + y / 2) / 2}
 
@@ -154,10 +146,10 @@ def test_several_inputs_and_functions_of_several() -> None:
     assert_gives(plan, both, *RNG.uniform(-1, 1, (2, 3, MOST)))
 
 
-def test_random_graphs() -> None:
+def test_random_graphs():
     """Programs of all operations, with values that are used in several forms."""
 
-    def values_of(seed: int, x: Any) -> list[Any]:
+    def values_of(seed, x):
         random = np.random.default_rng(seed)
         values = [x]
         for _ in range(50):
@@ -178,7 +170,7 @@ def test_random_graphs() -> None:
             )
         return values
 
-    def graph(seed: int, x: Any) -> Any:
+    def graph(seed, x):
         # Noise would leave no bits of values that products make ever smaller.
         some = np.random.default_rng(1).uniform(-1, 1, MOST)
         sizes = [np.abs(each).max() for each in values_of(seed, some)]
@@ -186,7 +178,7 @@ def test_random_graphs() -> None:
         values = values_of(seed, x)
         return {"last": values[places[-1]], "other": values[places[len(places) // 2]]}
 
-    kinds: set[str] = set()
+    kinds = set()
     for seed in range(8):
         program = functools.partial(graph, seed)
         plan = full(program)
@@ -196,10 +188,10 @@ def test_random_graphs() -> None:
     assert {"join", "parts", "bootstrap", "map", "add array", "multiply by number"} <= kinds
 
 
-def test_what_placement_is_told_of_values() -> None:
+def test_what_placement_is_told_of_values():
     """Halves have half the range, and all that is made of an array belongs to it."""
 
-    def program(x: Any, y: Any) -> Any:
+    def program(x, y):
         z = np.roll(x, 5) * 3 + y * 0.75
         return {"last": (z * z + z) * x, "z": z}
 
@@ -227,7 +219,7 @@ def test_what_placement_is_told_of_values() -> None:
     ("program", "most"),
     [(KINDS["products after products"], 1.5), (KINDS["joined and moved"], 1.5), (blocks, 3)],
 )
-def test_expected_bits_are_those_of_runs(program: Program, most: float) -> None:
+def test_expected_bits_are_those_of_runs(program, most):
     plan = full(program)
     x = RNG.uniform(-1, 1, (2, MOST))
     expected = plan.expected_bits(x)

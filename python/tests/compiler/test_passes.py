@@ -2,8 +2,6 @@
 
 import dataclasses
 import math
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +12,6 @@ from hemera.arrays.recorder import Recorder
 from hemera.arrays.tensor import TensorProgram
 from hemera.compiler import passes
 from hemera.compiler.attempts import TooDeepError
-from hemera.compiler.lowering import Lowered
 from hemera.compiler.parameter_search import Search
 from hemera.compiler.passes import ARRAYS, LEVELS, SLOTS, OnArrays, OnSlots, Stage, traced
 
@@ -22,15 +19,15 @@ RNG = np.random.default_rng(2027)
 WEIGHTS = RNG.normal(size=(6, 4))
 
 
-def quadratic(x: Any) -> Any:
+def quadratic(x):
     return (x * (0.5 * x + 1) @ WEIGHTS).T.sum(0) - x[:, 1] * 3
 
 
-def whole(x: Any) -> Any:
+def whole(x):
     return (x @ np.arange(24).reshape(6, 4)).sum(0) + x[0, :4] * x[1, 2:]
 
 
-def on_arrays(function: Callable[..., Any], recorder: Recorder, **options: Any) -> OnArrays:
+def on_arrays(function, recorder, **options):
     specs = [hm.ArraySpec((5, 6), range=(-3, 900), name="x")]
     return OnArrays(traced(function, specs, recorder).program, specs, **options)
 
@@ -43,9 +40,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("function", "recorder", "options"), CASES)
-def test_each_pass_on_arrays_leaves_results(
-    function: Callable[..., Any], recorder: Recorder, options: dict[str, Any]
-) -> None:
+def test_each_pass_on_arrays_leaves_results(function, recorder, options):
     at, x = on_arrays(function, recorder, **options), RNG.integers(-3, 900, (7, 5, 6))
     wanted = np.stack([function(each) for each in x])
     for each in ARRAYS.passes:
@@ -61,7 +56,7 @@ def test_each_pass_on_arrays_leaves_results(
 
 
 @pytest.mark.parametrize("halves", [False, True])
-def test_each_pass_on_slots_leaves_results(halves: bool) -> None:
+def test_each_pass_on_slots_leaves_results(halves):
     """Slot k of sample s is slot k * samples + s; half of the samples may be imaginary."""
     x = RNG.uniform(-3, 900, (4, 5, 6))
     at = ARRAYS.run(on_arrays(quadratic, FusingRecorder(precision_bits=12)))
@@ -86,19 +81,19 @@ def test_each_pass_on_slots_leaves_results(halves: bool) -> None:
         np.testing.assert_allclose(rest, [quadratic(own) for own in x[2:]], rtol=1e-9)
 
 
-def broken(program: TensorProgram, **changed: Any) -> TensorProgram:
+def broken(program, **changed):
     last = dataclasses.replace(program.nodes[-1], **changed)
     return TensorProgram([*program.nodes[:-1], last], program.outputs)
 
 
-ARRAY_FAULTS: list[tuple[str, Callable[[TensorProgram], TensorProgram]]] = [
+ARRAY_FAULTS = [
     ("takes what comes after it", lambda own: broken(own, operands=(len(own.nodes) - 1,))),
     ("has the range", lambda own: broken(own, range=(1.0, 0.5))),
     ("results are named", lambda own: TensorProgram(own.nodes, [])),
     ("results are named", lambda own: TensorProgram(own.nodes, [("a", 0), ("a", 1)])),
     ("a result is no node", lambda own: TensorProgram(own.nodes, [("a", len(own.nodes))])),
 ]
-SLOT_FAULTS: list[tuple[str, Callable[[Lowered], Lowered]]] = [
+SLOT_FAULTS = [
     ("inputs, results and steps", lambda own: dataclasses.replace(own, steps=own.steps[:-1])),
     ("no power of two", lambda own: dataclasses.replace(own, slots=own.slots - 1)),
     ("different slots", lambda own: dataclasses.replace(own, slots=2 * own.slots)),
@@ -107,7 +102,7 @@ SLOT_FAULTS: list[tuple[str, Callable[[Lowered], Lowered]]] = [
 ]
 
 
-def test_faults_of_passes_are_told() -> None:
+def test_faults_of_passes_are_told():
     program = on_arrays(quadratic, FusingRecorder(precision_bits=12)).program
     at = OnArrays(program, ())
     passes.require_arrays(at)
@@ -124,7 +119,7 @@ def test_faults_of_passes_are_told() -> None:
             passes.require_slots(dataclasses.replace(good, lowered=fault(plan._lowered)))
 
 
-def test_levels_that_there_are_not_are_a_refusal() -> None:
+def test_levels_that_there_are_not_are_a_refusal():
     plan = hm.compile(lambda x: x * x * x, hm.ArraySpec((4,), (0, 1)))
     few = hm.ckks.Parameters.for_circuit(plan.depth - 1, slots=4, security=None)
     enough = hm.ckks.Parameters.for_circuit(plan.depth, slots=4, security=None)
@@ -134,8 +129,8 @@ def test_levels_that_there_are_not_are_a_refusal() -> None:
         LEVELS.run(dataclasses.replace(at, params=few))
 
 
-def test_a_stage_checks_each_pass() -> None:
-    checked: list[int] = []
+def test_a_stage_checks_each_pass():
+    checked = []
     stage = Stage[int]("numbers", (lambda at: at + 1, lambda at: at * 10), checked.append)
     assert (stage.run(2), checked) == (30, [3, 30])
     assert SLOTS.passes == (passes.lower, passes.samples, passes.imaginary_parts)

@@ -1,7 +1,5 @@
 """Levels and bootstraps of programs: what a placement may be, and errors."""
 
-from __future__ import annotations
-
 import pytest
 
 from hemera.compiler.placement import Input, Step, place
@@ -71,7 +69,7 @@ def test_levels_count_from_the_lowest():
 def test_a_cost_is_called_once_a_level():
     called = []
 
-    def cost(level: int) -> float:
+    def cost(level):
         called.append(level)
         return float(level)
 
@@ -104,7 +102,7 @@ def test_the_same_program_gets_the_same_placement():
 
 
 def test_a_step_without_placement_is_named():
-    def one(depth: int, bootstrap: float = 1.0, **settings: int) -> None:
+    def one(depth, bootstrap=1.0, **settings):
         steps = [Step((0,), 1, lambda _: 1, bootstrap, "fc"), Step((1,), depth, lambda _: 1, name="act")]
         place([Input(3)], steps, result_level=4, **settings)
 

@@ -2,11 +2,8 @@
 one ciphertext) within 20 %. The known results were found by a shortest path over (operation, level), by a
 program of its own."""
 
-from __future__ import annotations
-
 import importlib
 import math
-from collections.abc import Callable
 
 import pytest
 
@@ -15,19 +12,19 @@ from hemera.compiler.placement import Input, Step
 from .placement_cases import Program, check
 
 
-def limbs(level: int) -> int:
+def limbs(level):
     return math.ceil((147 + 40 * level) / 48)
 
 
-def transform(babies: int, giants: int, megabytes: float) -> tuple[int, Callable[[int], float]]:
-    def cost(level: int) -> float:
+def transform(babies, giants, megabytes):
+    def cost(level):
         n = limbs(level)
         return (82 + 6.7 * n) + babies * (1 + 1.08 * n) + giants * (8 + 7.7 * n) + megabytes * (n + 8) / 4
 
     return 1, cost
 
 
-def activation(depth: int, products: int) -> tuple[int, Callable[[int], float]]:
+def activation(depth, products):
     return depth, lambda level: sum(products / depth * (95 + 6 * limbs(level - i)) for i in range(depth))
 
 
@@ -43,19 +40,19 @@ CONVOLUTIONS = [
 LAST = transform(10, 6, 5)
 
 
-def chain_of(act: tuple[int, Callable[[int], float]], levels: int) -> Program:
+def chain_of(act, levels):
     layers = [layer for convolution in CONVOLUTIONS for layer in (convolution, act)] + [LAST]
     bootstrap = 7300 * 1.06 ** (levels - 13)
     steps = [Step((i,), depth, cost, bootstrap) for i, (depth, cost) in enumerate(layers)]
     return Program([Input(levels, bootstrap)], steps, levels)
 
 
-def residual(act: tuple[int, Callable[[int], float]], levels: int) -> Program:
+def residual(act, levels):
     """With its nine shortcuts, of which two are 1 x 1 convolutions."""
     bootstrap = 7300 * 1.06 ** (levels - 13)
-    steps: list[Step] = []
+    steps = []
 
-    def add(operands: tuple[int, ...], layer: tuple[int, Callable[[int], float]]) -> int:
+    def add(operands, layer):
         steps.append(Step(operands, *layer, bootstrap))
         return len(steps)
 
@@ -69,7 +66,7 @@ def residual(act: tuple[int, Callable[[int], float]], levels: int) -> Program:
     return Program([Input(levels, bootstrap)], steps, levels)
 
 
-def late(program: Program) -> tuple[float, int]:
+def late(program):
     """The time of a chain whose bootstraps stand where a level is missing, and their number."""
     level, total, count = program.inputs[0].level, 0.0, 0
     for step in program.steps:
@@ -131,7 +128,7 @@ def test_maps_are_cheaper_at_a_lower_level_than_late_placement_has_them():
 def test_without_scipy_the_integer_program_is_refused(monkeypatch):
     import_module = importlib.import_module
 
-    def without(name: str) -> object:
+    def without(name):
         if name.startswith("scipy"):
             raise ModuleNotFoundError("No module named 'scipy'")
         return import_module(name)

@@ -1,7 +1,5 @@
 """Placements beside exhaustive search over levels and bootstraps, by each method."""
 
-from __future__ import annotations
-
 import itertools
 from types import SimpleNamespace
 
@@ -86,7 +84,7 @@ def test_states_without_a_table_are_compared_with_the_fastest(monkeypatch):
         assert least_or_none(program) == exhaustive(program), seed
 
 
-def wide(seed: int, size: int) -> Program:
+def wide(seed, size):
     """A program whose values live long."""
     rng = np.random.default_rng(seed)
     steps = []
@@ -154,7 +152,7 @@ def test_a_solver_that_stopped_early_claims_no_more_than_it_proved(monkeypatch):
     milp, program = optimize.milp, wide(3, 30)
     best = program.place("integer program")
 
-    def stopped(*arguments: object, **named: object) -> object:
+    def stopped(*arguments, **named):
         solved = milp(*arguments, **named)
         return SimpleNamespace(x=solved.x, status=1, mip_dual_bound=0.9 * solved.fun)
 

@@ -1,10 +1,7 @@
 """ONNX's recurrent operators, of plain and of encrypted arrays, judged by a loop of the standard's equations
 (https://onnx.ai/onnx/operators): everything differs between the directions and the gates."""
 
-from __future__ import annotations
-
 import itertools
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +14,7 @@ from ..arrays.programs import Given, recorded
 
 STEPS, BATCH, INPUTS, HIDDEN = 3, 2, 2, 3
 GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
-NAMED: dict[str, Any] = {"sigmoid": scipy.special.expit, "tanh": np.tanh, "relu": lambda x: np.maximum(x, 0)}
+NAMED = {"sigmoid": scipy.special.expit, "tanh": np.tanh, "relu": lambda x: np.maximum(x, 0)}
 ACTIVATIONS = {
     "RNN": ["Relu", "Tanh"],
     "GRU": ["Sigmoid", "Relu", "Tanh", "Sigmoid"],
@@ -28,7 +25,7 @@ DIRECTIONS = {"forward": [1], "reverse": [-1], "bidirectional": [1, -1]}
 CASES = list(itertools.product(GATES, DIRECTIONS, [0, 1], ["chosen", "defaults"]))
 
 
-def step(name: str, attributes: Any, f: list[Any], x: Any, h: Any, c: Any, w: Any, r: Any, b: Any) -> Any:
+def step(name, attributes, f, x, h, c, w, r, b):
     """The next output and cell, by the equations: gates are in the standard's order."""
     gates = GATES[name]
     ws, rs, (wb, rb) = (
@@ -52,7 +49,7 @@ def step(name: str, attributes: Any, f: list[Any], x: Any, h: Any, c: Any, w: An
     return o * f[2](c), c
 
 
-def wanted(name: str, attributes: Any, x: Any, w: Any, r: Any, b: Any, states: list[Any]) -> list[Any]:
+def wanted(name, attributes, x, w, r, b, states):
     signs = DIRECTIONS[attributes["direction"]]
     count = len(ACTIVATIONS[name]) // 2
     y, ends = np.zeros((STEPS, len(signs), BATCH, HIDDEN)), []
@@ -69,7 +66,7 @@ def wanted(name: str, attributes: Any, x: Any, w: Any, r: Any, b: Any, states: l
 
 @pytest.mark.parametrize(("name", "direction", "layout", "given"), CASES)
 @pytest.mark.parametrize("before", [0, 1])
-def test_recurrent_layers(name: str, direction: str, layout: int, given: str, before: int) -> None:
+def test_recurrent_layers(name, direction, layout, given, before):
     if before and name != "GRU":
         before = 0
     rng, signs, gates = np.random.default_rng(len(direction)), DIRECTIONS[direction], GATES[name]
@@ -91,7 +88,7 @@ def test_recurrent_layers(name: str, direction: str, layout: int, given: str, be
         results = [results[0].transpose(2, 0, 1, 3), *(each.swapaxes(0, 1) for each in results[1:])]
         states = [each.swapaxes(0, 1) for each in states]
 
-    def layer(value: Any) -> Any:
+    def layer(value):
         value = np.swapaxes(value, 0, 1) if layout else value
         return RECURRENT[name][0].run(attributes, value, w, r, bias if states else None, None, *states)
 

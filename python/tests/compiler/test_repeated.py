@@ -1,11 +1,7 @@
 """Functions that do something else when they are called again are refused: by NumPy, which calls them so."""
 
-from __future__ import annotations
-
 import itertools
 import random
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -20,20 +16,20 @@ SPEC = hm.ArraySpec((6,), (0, 1))
 WHOLE = hm.ArraySpec((6,), (0, 9), step=1)
 WEIGHTS = np.ones(6)
 NUMBERS = itertools.count(1)
-KEPT: list[Any] = []
+KEPT = []
 
 
-def changing_weights(x: Any) -> Any:
+def changing_weights(x):
     WEIGHTS[0] += 1
     return x * WEIGHTS
 
 
-def keeping(x: Any) -> Any:
+def keeping(x):
     KEPT.append(x)
     return KEPT[0] + 1
 
 
-CHANGING: list[Callable[[Any], Any]] = [
+CHANGING = [
     lambda x: x + RNG.normal(size=6),
     lambda x: x * np.random.rand(),
     lambda x: {"sum": x.sum(), "some": (x * RNG.integers(0, 2**40, 6)).sum()},
@@ -46,12 +42,12 @@ CHANGING: list[Callable[[Any], Any]] = [
 
 
 @pytest.mark.parametrize("number", range(len(CHANGING)))
-def test_functions_that_change_are_refused(number: int) -> None:
+def test_functions_that_change_are_refused(number):
     with pytest.raises(ParameterError, match=r"gives other results when it .*: draw random numbers, count"):
         hm.compile(CHANGING[number], SPEC, security=None)
 
 
-def test_functions_that_change_are_refused_in_exact_programs_and_on_tables() -> None:
+def test_functions_that_change_are_refused_in_exact_programs_and_on_tables():
     with pytest.raises(ParameterError, match=r"other results when it is called again: \d+ for \d+ in result"):
         hm.compile(lambda x: x * next(NUMBERS), WHOLE, scheme="bfv")
     with pytest.raises(ParameterError, match="other results when it is called again"):
@@ -60,8 +56,8 @@ def test_functions_that_change_are_refused_in_exact_programs_and_on_tables() -> 
         hm.compile(keeping, SPEC, security=None)
 
 
-def test_integers_that_wrap_around_in_numpy_are_refused() -> None:
-    def function(x: Any) -> Any:
+def test_integers_that_wrap_around_in_numpy_are_refused():
+    def function(x):
         return x.astype(np.uint8) + np.uint8(250)
 
     assert function(np.arange(9))[6] == 0
@@ -75,7 +71,7 @@ def test_integers_that_wrap_around_in_numpy_are_refused() -> None:
     np.testing.assert_allclose(plan.local(threads=1)(np.ones(6)), np.full(6, np.e), atol=2.0**-10)
 
 
-def test_functions_whose_choice_is_another_one_for_plain_arrays_are_refused() -> None:
+def test_functions_whose_choice_is_another_one_for_plain_arrays_are_refused():
     with pytest.raises(ParameterError, match=r"called with plain arrays: .* in result 'output' \(test"):
         hm.compile(lambda x: x * (2 if isinstance(x, np.ndarray) else 3), SPEC, security=None)
 
@@ -87,7 +83,7 @@ def test_functions_whose_choice_is_another_one_for_plain_arrays_are_refused() ->
         lambda x: ((x + 1e6) ** 2).mean() - (x + 1e6).mean() ** 2,  # rounded differently
     ],
 )
-def test_functions_that_stay_are_taken(function: Callable[[Any], Any]) -> None:
+def test_functions_that_stay_are_taken(function):
     x = RNG.uniform(0, 1, 6)
     plan = hm.compile(function, SPEC, security=None, precision_bits=8)
     np.testing.assert_allclose(plan.local(threads=1)(x), function(x), atol=2.0**-8)

@@ -1,9 +1,6 @@
 """The lines of reports, and budgets of bits: each told number by its formula."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -35,7 +32,7 @@ EXACT = hm.bfv.Parameters.for_circuit(1, slots=8, plain_bits=14, security=None)
         (float("-inf"), "no bits"),
     ],
 )
-def test_bits(bits: float, words: str) -> None:
+def test_bits(bits, words):
     assert report._bits_line(bits, CKKS).startswith(words)
     assert report._bits_line(bits, EXACT) == "exact results"
 
@@ -52,13 +49,13 @@ def test_bits(bits: float, words: str) -> None:
         ([Step(0)], ""),
     ],
 )
-def test_diagonals_and_matrices(steps: list[Step], words: str) -> None:
+def test_diagonals_and_matrices(steps, words):
     assert report._diagonals(steps) == words
 
 
 @pytest.mark.parametrize("count", [0, 1, 5])
-def test_placements_say_how_far_they_may_be_from_the_best(count: int) -> None:
-    program: Any = SimpleNamespace(operations={"bootstrap": count} if count else {})
+def test_placements_say_how_far_they_may_be_from_the_best(count):
+    program = SimpleNamespace(operations={"bootstrap": count} if count else {})
     exact = Placement((), (), (), 8.0, 8.0, exact=True, method="beam")
     other = Placement((), (), (), 8.0, 6.0, exact=False, method="beam")
     start = f"{count} bootstrap{'' if count == 1 else 's'}, placed by beam: "
@@ -68,9 +65,7 @@ def test_placements_say_how_far_they_may_be_from_the_best(count: int) -> None:
 
 @pytest.mark.parametrize("passes", [1, 2])
 @pytest.mark.parametrize("count", [1, 2, 8])
-def test_failures_of_several_exact_bootstraps_add_up(
-    count: int, passes: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failures_of_several_exact_bootstraps_add_up(count, passes, monkeypatch):
     plan = SimpleNamespace(passes=passes, failure_log2=-41.5)
     monkeypatch.setattr(report, "exact_bootstrap", lambda *_: plan)
     program, value = Program("bfv", [Form(EXACT.max_slots)]), 0
@@ -84,7 +79,7 @@ def test_failures_of_several_exact_bootstraps_add_up(
     assert 2.0 ** float(line.rpartition("2^")[2]) == pytest.approx(count * 2.0**-41.5, rel=0.04)
 
 
-def test_layouts_and_their_seconds() -> None:
+def test_layouts_and_their_seconds():
     seconds = {"pairs": 0.0123, "slots": 4.567, "ciphertexts": 8.0}
     line, other = report.layout_lines("pairs", seconds, {"sequences": "no tokens"})
     words = "and at least 4.6 s with elements in slots, 8 s with an element in each ciphertext"
@@ -100,7 +95,7 @@ def test_layouts_and_their_seconds() -> None:
 # --- Budgets. ---
 
 
-def test_budgets_are_above_by_a_bit_somewhere() -> None:
+def test_budgets_are_above_by_a_bit_somewhere():
     low = Budget(10, 10, more_bits={1: 2.0, 3: 1.0})
     for noise, more, above in (
         (11, {}, False),
@@ -128,19 +123,19 @@ def test_budgets_are_above_by_a_bit_somewhere() -> None:
         ([(1.0, float("inf"))], 74),
     ],
 )
-def test_budgets_rise_by_what_noise_is_above_its_part(errors: Any, noise_bits: float) -> None:
-    recording: Any = SimpleNamespace(contributions=lambda: iter(()))
+def test_budgets_rise_by_what_noise_is_above_its_part(errors, noise_bits):
+    recording = SimpleNamespace(contributions=lambda: iter(()))
     own = [ResultError(str(at), size, 0.0, noise) for at, (size, noise) in enumerate(errors)]
     found = _Tried(recording, own).raised(Budget(10, 10), 10)
     assert found.noise_bits == pytest.approx(noise_bits)
     assert found.more_bits == {}
 
 
-def test_functions_get_the_bits_that_their_results_lack() -> None:
+def test_functions_get_the_bits_that_their_results_lack():
     """0.7 of the allowed error is for approximations, and equal functions share it."""
     allowed = 0.7 * 2.0**-10
     found = [([0, 2], {"a": 4 * allowed}), ([1], {"a": allowed / 100})]
-    recording: Any = SimpleNamespace(contributions=lambda: iter(found))
+    recording = SimpleNamespace(contributions=lambda: iter(found))
     own = [ResultError("a", 1.0, 4.01 * allowed, 0.0)]
     more = _Tried(recording, own).raised(Budget(10, 10, more_bits={2: 1.0}), 10).more_bits
     assert more[0] == 2.25  # in steps of a quarter, upwards
@@ -151,7 +146,7 @@ def test_functions_get_the_bits_that_their_results_lack() -> None:
         assert _Tried(recording, [ResultError("a", 1.0, 2.0 ** (lacking - 10), 0.0)]).has(10) == enough
 
 
-def test_noise_is_the_root_mean_square_of_runs() -> None:
+def test_noise_is_the_root_mean_square_of_runs():
     """Runs of eight elements at least; runs far below what is asked for are enough."""
     for errors, asked, wanted in (([3.0, 4.0], 10, 12.5**0.5), ([2.0**-17, 1.0], 10, 2.0**-17)):
         recording = Recording.__new__(Recording)
@@ -164,7 +159,7 @@ def test_noise_is_the_root_mean_square_of_runs() -> None:
         assert len(list(runs)) == (0 if asked == 10 and errors[0] > 1 else 1)
 
 
-def test_noise_is_that_of_the_draw_where_it_is_largest() -> None:
+def test_noise_is_that_of_the_draw_where_it_is_largest():
     """The first draw and the ends count, which come after those that sizes are of."""
     recording = Recording.__new__(Recording)
     recording._draws = Draws([np.array([[1.0], [9.0], [2.0], [4.0], [3.0], [8.0]])], 2, 6)
@@ -178,9 +173,7 @@ def test_noise_is_that_of_the_draw_where_it_is_largest() -> None:
 @pytest.mark.parametrize(
     ("is_approximated", "bent", "wanted"), [(False, (), 0), (True, (), 2), (False, (5,), 3)]
 )
-def test_noise_is_drawn_at_ends_where_functions_are(
-    is_approximated: bool, bent: tuple[int, ...], wanted: float
-) -> None:
+def test_noise_is_drawn_at_ends_where_functions_are(is_approximated, bent, wanted):
     """And next to bends, even where the first draw has none."""
     recording = Recording.__new__(Recording)
     inputs = np.array([[0.0], [1.0], [2.0], [9.0], [9.0], [3.0]])
@@ -191,7 +184,7 @@ def test_noise_is_drawn_at_ends_where_functions_are(
     assert found.noise == wanted
 
 
-def test_halves_of_operations_for_imaginary_parts() -> None:
+def test_halves_of_operations_for_imaginary_parts():
     """What has numbers is halved, but for whole factors, which take no level; sums are of both parts."""
     for operation, halved in ((op.MultiplyNumber(0.5), 0.25), (op.MultiplyNumber(3), 3)):
         assert samples._for(operation, "half").number == halved
@@ -204,7 +197,7 @@ def test_halves_of_operations_for_imaginary_parts() -> None:
         samples._for(op.Power(3), "both")
 
 
-def test_groups_of_operations_take_the_levels_of_their_longest_way() -> None:
+def test_groups_of_operations_take_the_levels_of_their_longest_way():
     """x * 0.5 takes a level, and the sum with x is after it; a product of both another one."""
     program = Program("ckks", [Form(64)] * 2)
     half = program.add(op.MultiplyNumber(0.5), 0)
@@ -218,7 +211,7 @@ def test_groups_of_operations_take_the_levels_of_their_longest_way() -> None:
     assert (found.depth, found.before, found.operands, found.result) == (2, (0, 1, 1), (0, 1), last)
 
 
-def test_alike_tiles_have_one_number_among_the_values_of_a_placement() -> None:
+def test_alike_tiles_have_one_number_among_the_values_of_a_placement():
     """Tiles of one array, one depth, and operands of the same numbers."""
     given = [
         (2, 1, (0,)),

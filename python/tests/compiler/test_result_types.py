@@ -1,11 +1,6 @@
 """Results have NumPy's types: truth values and integers are read as such, not as floats near them."""
 
-from __future__ import annotations
-
 import io
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +14,7 @@ from ..serving.conftest import client_of, serving
 
 WHOLE = hm.ArraySpec((6,), range=(-3, 8), dtype=np.int64)
 ROW = np.array([3, -1, 8, 3, 0, -3])
-FUNCTIONS: dict[str, Callable[[Any], Any]] = {
+FUNCTIONS = {
     "comparison": lambda x: x > 3,
     "none is true": lambda x: x > 8,
     "and, or, not": lambda x: ~((x > 0) & (x < 5) | (x == 8)),
@@ -39,7 +34,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def assert_is(found: Any, wanted: Any) -> None:
+def assert_is(found, wanted):
     """The type, the shape and the value; those of floats nearly."""
     assert np.asarray(found).dtype == np.asarray(wanted).dtype
     assert np.shape(found) == np.shape(wanted)
@@ -50,7 +45,7 @@ def assert_is(found: Any, wanted: Any) -> None:
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_results_have_numpy_s_types(name: str) -> None:
+def test_results_have_numpy_s_types(name):
     function = FUNCTIONS[name]
     plan = hm.compile(function, WHOLE, security=None)
     wanted = function(ROW)
@@ -63,7 +58,7 @@ def test_results_have_numpy_s_types(name: str) -> None:
 
 @pytest.mark.parametrize("scheme", ["bfv", "bgv"])
 @pytest.mark.parametrize("name", ["comparison", "none is true", "any", "and, or, not", "count", "products"])
-def test_exact_results_have_numpy_s_types(name: str, scheme: Any) -> None:
+def test_exact_results_have_numpy_s_types(name, scheme):
     function = FUNCTIONS[name]
     spec = hm.ArraySpec((6,), range=(-3, 8), dtype=np.int64)
     plan = hm.compile(function, spec, scheme=scheme, security=None)
@@ -72,7 +67,7 @@ def test_exact_results_have_numpy_s_types(name: str, scheme: Any) -> None:
     assert plan.check(ROW[None]).bits == np.inf
 
 
-def test_a_false_result_is_false_with_secure_parameters() -> None:
+def test_a_false_result_is_false_with_secure_parameters():
     plan = hm.compile(lambda x: {"any": np.any(x > 7), "most": (x > 2).sum(), "twice": 2.0 * x}, WHOLE)
     assert plan.params.security == ">=128"
     row = np.array([3, -1, 7, 3, 0, -3])
@@ -88,7 +83,7 @@ def test_a_false_result_is_false_with_secure_parameters() -> None:
 
 
 @pytest.mark.parametrize(("most", "kind"), [(2**6, "i"), (2**6 + 1, "f")])
-def test_integers_are_read_up_to_what_the_bits_tell_apart(most: int, kind: str) -> None:
+def test_integers_are_read_up_to_what_the_bits_tell_apart(most, kind):
     """Ten bits have four after the point of numbers up to 2^6; larger ones stay floats, near integers."""
     spec = hm.ArraySpec((2,), range=(0, most), dtype=int)
     found = hm.compile(lambda x: x + 0, spec, precision_bits=10, security=None).local()([most, 1])
@@ -97,7 +92,7 @@ def test_integers_are_read_up_to_what_the_bits_tell_apart(most: int, kind: str) 
 
 
 @pytest.mark.parametrize("samples", [1, 4])
-def test_large_results_of_several_ciphertexts_and_samples(samples: int) -> None:
+def test_large_results_of_several_ciphertexts_and_samples(samples):
     rows = np.random.default_rng(3).integers(0, 4, (3, 3000) if samples > 1 else (3000,))
     spec = hm.ArraySpec((3000,), range=(0, 3), dtype=int)
     params = hm.ckks.Parameters.for_circuit(6, slots=4096, security=None)
@@ -107,8 +102,8 @@ def test_large_results_of_several_ciphertexts_and_samples(samples: int) -> None:
     assert_is(found["own"], rows * 2)
 
 
-def test_clients_of_a_server_get_numpy_s_types(tmp_path: Path) -> None:
-    def function(x: Any) -> Any:
+def test_clients_of_a_server_get_numpy_s_types(tmp_path):
+    def function(x):
         return {"is": x > 2, "any": np.any(x > 7), "first": np.argmin(x), "half": 0.5 * x}
 
     plan = hm.compile(function, WHOLE, security=None, name="types")
@@ -124,7 +119,7 @@ def test_clients_of_a_server_get_numpy_s_types(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["comparison", "argmax", "sum", "products", "mean", "half"])
 @pytest.mark.parametrize("dtype", [np.int64, np.uint8])
-def test_examples_of_integers_give_integers(name: str, dtype: Any) -> None:
+def test_examples_of_integers_give_integers(name, dtype):
     function, rows = FUNCTIONS[name], np.random.default_rng(2).integers(0, 9, (40, 6)).astype(dtype)
     plan = hm.compile(function, rows[0], calibrate=rows, security=None)
     row = rows[0].astype(np.int64)  # integers of other types are int64, and do not wrap around
@@ -133,7 +128,7 @@ def test_examples_of_integers_give_integers(name: str, dtype: Any) -> None:
         plan.local()(row + 0.5)
 
 
-def test_examples_of_integers_with_fractions_or_far_from_0_give_floats() -> None:
+def test_examples_of_integers_with_fractions_or_far_from_0_give_floats():
     rows = np.random.default_rng(2).integers(0, 9, (40, 6))
     for samples in (rows / 2, rows + 1_000_000):
         plan = hm.compile(np.sum, rows[0], calibrate=samples, security=None)

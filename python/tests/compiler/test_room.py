@@ -1,12 +1,8 @@
 """Results at the end of their range decrypt, in each front: the judges are NumPy and the rule of 15/32."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Callable
 from contextlib import nullcontext
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -29,45 +25,45 @@ TOPS = [
 """Around 15/16 of powers of two, and their ends."""
 
 
-def total(top: float) -> tuple[Any, Any]:
+def total(top):
     plan = hm.compile(lambda x: x.sum(), hm.ArraySpec((4,), range=(0, top / 4)), security=None)
     return plan.local(threads=1)(np.full(4, top / 4)), top
 
 
-def lowest(top: float) -> tuple[Any, Any]:
+def lowest(top):
     plan = hm.compile(lambda x: 1.0 * x, hm.ArraySpec((4,), range=(-top, top)), security=None)
     return plan.local(threads=1)(np.full(4, -top)), np.full(4, -top)
 
 
-def offset(top: float) -> tuple[Any, Any]:
+def offset(top):
     spec = hm.ArraySpec((4,), range=(0, top))
     plan = hm.compile(lambda x: x.mean() / 2 + top / 2, spec, security=None)
     return plan.local(threads=1)(np.full(4, top)), top
 
 
-def product(top: float) -> tuple[Any, Any]:
+def product(top):
     spec = hm.ArraySpec((4,), range=(0, top**0.5))
     plan = hm.compile(lambda x: x**2, spec, security=None)
     return plan.local(threads=1)(np.full(4, top**0.5)), np.full(4, top)
 
 
-def eager(top: float) -> tuple[Any, Any]:
+def eager(top):
     return hm.array(np.full(4, top / 4), range=(0, top / 4)).sum().decrypt(security=None, threads=1), top
 
 
-def shared(top: float) -> tuple[Any, Any]:
+def shared(top):
     spec = hm.ArraySpec((4,), range=(0, top / 4))
     plan = hm.compile(lambda x: x.sum(), spec, share=True, security=None)
     return plan.local(threads=1)(np.full(4, top / 4)), top
 
 
-def together(top: float) -> tuple[Any, Any]:
+def together(top):
     spec = hm.ArraySpec((4,), range=(0, top / 4))
     plan = hm.compile(lambda x: x.sum(axis=-1), spec, samples=4, security=None)
     return plan.local(threads=1)(np.full((3, 4), top / 4)), np.full(3, top)
 
 
-def in_ciphertexts(top: float) -> tuple[Any, Any]:
+def in_ciphertexts(top):
     """With matrices that are not rescaled."""
     weights = np.full((3, 2), 0.3)
     spec = hm.ArraySpec((3,), range=(0, top / 0.9))
@@ -77,21 +73,21 @@ def in_ciphertexts(top: float) -> tuple[Any, Any]:
     return plan.local(threads=1)(np.full((512, 3), top / 0.9)), np.full((512, 2), top)
 
 
-def in_pairs(top: float) -> tuple[Any, Any]:
+def in_pairs(top):
     specs = [hm.ArraySpec((2, 2), range=(0, (top / 2) ** 0.5))] * 2
     plan = hm.compile(lambda a, b: a @ b, *specs, samples=256, layout="pairs", security=None)
     ones = np.full((256, 2, 2), (top / 2) ** 0.5)
     return plan.local(threads=1)(ones, ones), np.full((256, 2, 2), top)
 
 
-def table(top: float) -> tuple[Any, Any]:
+def table(top):
     spec = hm.TableSpec.of(pd.DataFrame({"a": np.zeros(8)}), ranges={"a": (0, top / 8)})
     plan = hm.compile(lambda t: {"total": t.a.sum(), "mean": t.a.mean()}, spec, security=None)
     found = plan.local(threads=1)(pd.DataFrame({"a": np.full(8, top / 8)}))
     return [found["total"], found["mean"]], [top, top / 8]
 
 
-def packaged(top: float) -> tuple[Any, Any]:
+def packaged(top):
     model = export(lambda x: x + x, inputs=4, name="twice", largest=top, security=None)
     ctx = hm.Context(model.params, threads=1)
     sk = ctx.generate_secret_key()
@@ -102,7 +98,7 @@ def packaged(top: float) -> tuple[Any, Any]:
     return model.interface.decode([ctx.decrypt(each, sk) for each in results]), np.full(4, top)
 
 
-def declared(top: float) -> tuple[Any, Any]:
+def declared(top):
     params = hm.ckks.Parameters.for_circuit(1, slots=4, largest=top, degree=1024, security=None)
     ctx = hm.Context(params, threads=1)
     sk = ctx.generate_secret_key()
@@ -110,7 +106,7 @@ def declared(top: float) -> tuple[Any, Any]:
     return ctx.decrypt((x * 1.0).shrink(), sk), np.full(4, top)
 
 
-FRONTS: list[Callable[[float], tuple[Any, Any]]] = [
+FRONTS = [
     total,
     lowest,
     offset,
@@ -127,7 +123,7 @@ FRONTS: list[Callable[[float], tuple[Any, Any]]] = [
 
 
 @pytest.mark.parametrize("front", FRONTS, ids=lambda each: each.__name__)
-def test_results_at_the_end_of_their_range_decrypt(front: Callable[[float], tuple[Any, Any]]) -> None:
+def test_results_at_the_end_of_their_range_decrypt(front):
     coarse = front is in_ciphertexts
     for top in TOPS[:: 3 if front in (table, in_pairs, in_ciphertexts) else 1]:
         found, wanted = front(top)
@@ -135,7 +131,7 @@ def test_results_at_the_end_of_their_range_decrypt(front: Callable[[float], tupl
 
 
 @pytest.mark.parametrize("bits", [2, 3, 6, 10, 11])
-def test_the_rule_is_that_of_decryption(bits: int) -> None:
+def test_the_rule_is_that_of_decryption(bits):
     """15/32 of the modulus, less a 64th: the largest that is taken decrypts, and one beyond does not."""
     params = hm.ckks.Parameters.for_circuit(1, slots=4, range_bits=bits, degree=1024, security=None)
     assert not params.checks_range
@@ -153,20 +149,20 @@ def test_the_rule_is_that_of_decryption(bits: int) -> None:
 
 
 @pytest.mark.parametrize("bits", [12, 13, 20])
-def test_spare_bits_leave_the_room(bits: int) -> None:
+def test_spare_bits_leave_the_room(bits):
     assert range_bits_for(2.0 ** (bits - 1)) == bits
     assert range_bits_for(2.0 ** (bits - 1) * (1 + 1e-9)) == bits + 1
     assert range_bits_for(2.0 ** (bits - 1), spared=False) == bits + 1
 
 
 @pytest.mark.parametrize("bits", [4, 10, 12, 15])
-def test_given_parameters_take_what_decrypts_and_no_more(bits: int) -> None:
+def test_given_parameters_take_what_decrypts_and_no_more(bits):
     """15/32 of the last modulus, or a quarter where two bits are to spare."""
     params = hm.ckks.Parameters.for_circuit(1, slots=4, range_bits=bits, degree=1024, security=None)
     room = 2.0 ** (math.fsum(map(math.log2, params.primes[0])) - math.log2(params.scale))
     most = room * 63 / 64 * (1 / 4 if params.checks_range else 15 / 32)
 
-    def compiled(top: float) -> hm.Compiled:
+    def compiled(top):
         return hm.compile(lambda x: x.sum(), hm.ArraySpec((4,), range=(0, top / 4)), params=params)
 
     taken = compiled(most * (1 - 1e-9))
@@ -178,7 +174,7 @@ def test_given_parameters_take_what_decrypts_and_no_more(bits: int) -> None:
 
 @pytest.mark.parametrize("offset", [-1000.0, 1000.0, -5000.0])
 @pytest.mark.parametrize("sign", [1, -1])
-def test_sums_before_an_offset_have_room(offset: float, sign: int) -> None:
+def test_sums_before_an_offset_have_room(offset, sign):
     """The result is from 0 to 4, and the sum before it as large as the offset, of either sign."""
     middle = sign * -offset / 4
     spec = hm.ArraySpec((4,), range=(min(middle, middle + sign), max(middle, middle + sign)))
@@ -189,9 +185,7 @@ def test_sums_before_an_offset_have_room(offset: float, sign: int) -> None:
 
 
 @pytest.mark.parametrize(("level", "primes"), [(None, 1), (1, 2), (3, 4)])
-def test_room_of_programs_with_bootstraps_is_that_of_their_lowest_level(
-    level: int | None, primes: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_room_of_programs_with_bootstraps_is_that_of_their_lowest_level(level, primes, monkeypatch):
     """Results leave bootstrapped programs at the level from which values are bootstrapped, or above."""
     params = hm.ckks.Parameters.for_circuit(4, slots=4, range_bits=10, degree=1024, security=None)
     boot = None if level is None else SimpleNamespace(input_level=level)
@@ -204,4 +198,4 @@ def test_room_of_programs_with_bootstraps_is_that_of_their_lowest_level(
         program.add(Input("x", 0, 1), (), (), "", (-part * most, 1))
         program.outputs = [("y", 0)]
         with nullcontext() if taken else pytest.raises(TooLargeError, match="result 'y' can be as large as"):
-            room.require_room(program, SimpleNamespace(slots=4), params)  # type: ignore[arg-type]
+            room.require_room(program, SimpleNamespace(slots=4), params)

@@ -1,11 +1,7 @@
 """Square roots of values that reach 0: deviations, norms and distances by ranges alone, with the bits that
 were asked for, at 0 and at the ends of ranges, too. The judge is NumPy in float64 on encrypted inputs."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,15 +11,13 @@ import hemera as hm
 ROOM = 0.75
 RNG = np.random.default_rng(11)
 VALUES = RNG.uniform(0, 100, 32)
-Rows = list[tuple[Any, ...]]
-Case = tuple[Callable[..., Any], list[tuple[float, float]], Rows]
 
 
-def distance(x: Any, y: Any) -> Any:
+def distance(x, y):
     return np.sqrt(((x - y) ** 2).mean())
 
 
-CASES: dict[str, Case] = {
+CASES = {
     "deviation": (
         lambda x: x.std(),
         [(0, 100)],
@@ -74,7 +68,7 @@ CASES: dict[str, Case] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_roots_from_0_have_the_bits_that_are_asked_for(name: str) -> None:
+def test_roots_from_0_have_the_bits_that_are_asked_for(name):
     function, ends, rows = CASES[name]
     plan = hm.compile(function, *(hm.ArraySpec((32,), range=each) for each in ends), security=None)
     run = plan.local(threads=1)
@@ -87,7 +81,7 @@ def test_roots_from_0_have_the_bits_that_are_asked_for(name: str) -> None:
 
 
 @pytest.mark.parametrize(("exponent", "high"), [(1 / 2.2, 1.0), (1 / 2.4, 255.0), (0.4, 1.0)])
-def test_powers_of_values_that_reach_0(exponent: float, high: float) -> None:
+def test_powers_of_values_that_reach_0(exponent, high):
     """Powers of their roots have the bits that were asked for, at 0 and next to it."""
     x = high * np.concatenate([[0.0], np.geomspace(1e-13, 1, 63)])
     spec = hm.ArraySpec(x.shape, range=(0, high))

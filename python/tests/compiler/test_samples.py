@@ -1,10 +1,7 @@
 """Several samples in each ciphertext: NumPy's results for each, by the operations of one."""
 
-from __future__ import annotations
-
 import dataclasses
 import warnings
-from typing import Any
 
 import numpy as np
 import pytest
@@ -24,12 +21,12 @@ MATRIX = RNG.uniform(-1, 1, (7, 12)) / 3
 KERNEL = RNG.uniform(-1, 1, (3, 2, 3, 3)) / 4
 
 
-def shallow(depth: int = 8) -> hm.Parameters:
+def shallow(depth=8):
     """Insecure ones with 512 slots."""
     return hm.ckks.Parameters.for_circuit(depth, scale_bits=40, range_bits=10, degree=1024, security=None)
 
 
-PROGRAMS: dict[str, tuple[tuple[int, ...], Any]] = {
+PROGRAMS = {
     "moments": ((12,), lambda x: {"mean": x.mean(), "centred": x - x.mean(), "sum": x.sum()}),
     "matrix": ((12,), lambda x: MATRIX @ x),
     "wide matrix": ((3, 12), lambda x: x @ MATRIX.T + np.arange(7.0)),
@@ -44,9 +41,9 @@ PROGRAMS: dict[str, tuple[tuple[int, ...], Any]] = {
 
 @pytest.mark.parametrize("samples", [2, 8])
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_each_sample_has_numpys_results(name: str, samples: int) -> None:
+def test_each_sample_has_numpys_results(name, samples):
     shape, program = PROGRAMS[name]
-    options: dict[str, Any] = {"params": shallow(), "precision_bits": 14}
+    options = {"params": shallow(), "precision_bits": 14}
     one = hm.compile(program, Spec(shape, (-1, 1)), **options)
     plan = hm.compile(program, Spec(shape, (-1, 1)), samples=samples, **options)
     assert (one.samples, plan.samples) == (1, samples)
@@ -72,7 +69,7 @@ def test_each_sample_has_numpys_results(name: str, samples: int) -> None:
                 )
 
 
-def test_checks_and_bits_are_of_samples() -> None:
+def test_checks_and_bits_are_of_samples():
     x = RNG.uniform(-1, 1, (5, 12))
     plan = hm.compile(lambda x: {"y": MATRIX @ x}, Spec((12,), (-1, 1)), samples=4, params=shallow(2))
     found = plan.check(x, encrypted=2, threads=1)
@@ -80,8 +77,8 @@ def test_checks_and_bits_are_of_samples() -> None:
     assert plan.expected_bits(x) == pytest.approx(found.bits, abs=2.5)
 
 
-def test_several_inputs() -> None:
-    def program(a: Any, b: Any) -> Any:
+def test_several_inputs():
+    def program(a, b):
         return {"outer": np.outer(a, b), "sum": a.sum() + b.sum()}
 
     plan = hm.compile(program, Spec((3,), (-1, 1)), Spec((5,), (0, 2)), samples=4, params=shallow(3))
@@ -97,7 +94,7 @@ def test_several_inputs() -> None:
     raises(ParameterError, "b: the model is for values from 0", lambda: plan.evaluate_clear(a, b - 1))
 
 
-def test_samples_of_several_ciphertexts() -> None:
+def test_samples_of_several_ciphertexts():
     plan = hm.compile(lambda x: x * x - x.mean(), Spec((600,), (-1, 1)), samples=2, params=shallow(3))
     assert len(plan.package.inputs) == 3  # of 256 slots for each sample
     x = RNG.uniform(-1, 1, (3, 600))
@@ -105,8 +102,8 @@ def test_samples_of_several_ciphertexts() -> None:
 
 
 @pytest.mark.parametrize("scheme", ["bfv", "bgv"])
-def test_exact_programs(scheme: str) -> None:
-    def survey(x: Any) -> Any:
+def test_exact_programs(scheme):
+    def survey(x):
         return {
             "counts": np.histogram(x, [1, 2, 3, 4, 5, 6])[0],
             "above": (x > 3).sum(),
@@ -125,7 +122,7 @@ def test_exact_programs(scheme: str) -> None:
     raises(ParameterError, "values from 1", lambda: plan.evaluate_clear(x + 1))
 
 
-def test_steps_are_checked() -> None:
+def test_steps_are_checked():
     plan = hm.compile(
         lambda x: x > 2, Spec((4,), (0, 5), step=1), samples=2, params=shallow(12), precision_bits=8
     )
@@ -135,11 +132,9 @@ def test_steps_are_checked() -> None:
 
 
 @pytest.mark.parametrize("scheme", ["ckks", "bfv"])
-def test_files_have_the_numbers_of_one_sample(scheme: str) -> None:
+def test_files_have_the_numbers_of_one_sample(scheme):
     kernel = np.arange(1, 19).reshape(2, 1, 3, 3)
-    options: dict[str, Any] = (
-        {"params": shallow(2)} if scheme == "ckks" else {"security": None, "scheme": scheme}
-    )
+    options = {"params": shallow(2)} if scheme == "ckks" else {"security": None, "scheme": scheme}
     sizes = []
     for samples in (1, 8):
         spec = Spec((1, 8, 8), (0, 1))
@@ -153,7 +148,7 @@ def test_files_have_the_numbers_of_one_sample(scheme: str) -> None:
     assert sizes[0] == sizes[1] > 0
 
 
-def test_what_is_refused() -> None:
+def test_what_is_refused():
     for wrong in (0, -1, 3, 1024):
         with pytest.raises(ParameterError, match=rf"samples={wrong}: a ciphertext of 512 slots"):
             hm.compile(lambda x: x, Spec((4,), (0, 1)), samples=wrong, params=shallow())
@@ -164,11 +159,11 @@ def test_what_is_refused() -> None:
         hm.compile(lambda t: t.age.mean(), hm.TableSpec.of(frame, ranges={"age": (0, 120)}), samples=2)
 
 
-def test_exact_rings_have_room_for_all_samples() -> None:
-    def program(x: Any) -> Any:
+def test_exact_rings_have_room_for_all_samples():
+    def program(x):
         return {"sum": x.sum(), "next": np.roll(x, 1) * 2 - x}
 
-    def right(plan: Any, x: Any) -> bool:
+    def right(plan, x):
         found = plan.evaluate_clear(x)
         wanted = [program(each) for each in x]
         return all((found[name] == np.stack([each[name] for each in wanted])).all() for name in found)
@@ -184,7 +179,7 @@ def test_exact_rings_have_room_for_all_samples() -> None:
 
 
 @pytest.mark.parametrize("samples", [64, 256, 512])
-def test_samples_of_few_slots(samples: int) -> None:
+def test_samples_of_few_slots(samples):
     """Down to one slot for each sample."""
     plan = hm.compile(
         lambda x: {"y": 3 * x * x - x, "s": x.sum()},
@@ -200,11 +195,11 @@ def test_samples_of_few_slots(samples: int) -> None:
     np.testing.assert_allclose(found["s"], x.sum(1), atol=1e-5)
 
 
-def test_exact_copies_leave_room_for_samples() -> None:
+def test_exact_copies_leave_room_for_samples():
     matrix = RNG.integers(-2, 3, (4, 64))
     params = hm.bfv.Parameters.for_circuit(2, plain_bits=25, degree=4096, security=None)
 
-    def program(x: Any) -> Any:
+    def program(x):
         return {"a": x @ matrix, "b": np.outer(x, x), "c": (x @ matrix) @ matrix.T}
 
     plan = hm.compile(program, Spec((4,), (0, 3)), scheme="bfv", samples=32, params=params)
@@ -214,7 +209,7 @@ def test_exact_copies_leave_room_for_samples() -> None:
         np.testing.assert_array_equal(found[name][39], value)
 
 
-def test_exact_samples_take_the_operations_of_one() -> None:
+def test_exact_samples_take_the_operations_of_one():
     matrix = RNG.integers(-2, 3, (16, 16))
     params = hm.bfv.Parameters.for_circuit(2, plain_bits=25, degree=4096, security=None)
     one, many = (
@@ -225,7 +220,7 @@ def test_exact_samples_take_the_operations_of_one() -> None:
     assert len(many.cost().needed_keys) == len(one.cost().needed_keys)
 
 
-def test_samples_take_no_larger_ring_than_they_need() -> None:
+def test_samples_take_no_larger_ring_than_they_need():
     """Copies in slots save rotations, but not at the price of a larger ring."""
     weights = RNG.normal(size=(4, 3))
     plan = hm.compile(lambda x: x @ weights + 1, Spec((100, 4), (-1, 1)), samples=8)
@@ -234,11 +229,11 @@ def test_samples_take_no_larger_ring_than_they_need() -> None:
 
 @pytest.mark.parametrize("compare", [np.greater, np.greater_equal, np.less, np.less_equal, np.not_equal])
 @pytest.mark.parametrize("swapped", [False, True])
-def test_what_samples_show_decides_no_comparison(compare: Any, swapped: bool) -> None:
+def test_what_samples_show_decides_no_comparison(compare, swapped):
     """An input with a computed value that is 0 in all samples, and anything in its range in other rows: these
     are right, or told."""
 
-    def program(x: Any, y: Any) -> Any:
+    def program(x, y):
         return compare(2 * y, x) if swapped else compare(x, 2 * y)
 
     specs = Spec((5,), (1, 2), step=0.5), Spec((5,), (0, 2), step=0.5)

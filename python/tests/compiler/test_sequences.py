@@ -1,11 +1,7 @@
 """Tokens and samples in slots, other axes in ciphertexts: NumPy's results, and how tokens meet."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -22,6 +18,7 @@ from hemera.errors import MismatchError, ParameterError
 from hemera.program.operations import Bootstraps
 
 from ..arrays.programs import listed
+from ..refusals import raises
 
 RNG = np.random.default_rng(41)
 Spec = hm.ArraySpec
@@ -33,31 +30,31 @@ POSITIONS = RNG.normal(size=(TOKENS, FEATURES))
 MASK = np.tril(np.ones((TOKENS, TOKENS)))
 
 
-def insecure(depth: int) -> hm.Parameters:
+def insecure(depth):
     """With 512 slots."""
     return hm.ckks.Parameters.for_circuit(depth, scale_bits=40, range_bits=10, degree=1024, security=None)
 
 
-def bits_of(found: Any, wanted: Any) -> float:
+def bits_of(found, wanted):
     return float(-np.log2(np.abs(found - wanted).max() / np.abs(wanted).max()))
 
 
-def heads(x: Any, count: int) -> Any:
+def heads(x, count):
     """Tokens x features to heads x tokens x features of a head."""
     return x.reshape(len(x), count, -1).transpose(1, 0, 2)
 
 
-def attention(x: Any) -> Any:
+def attention(x):
     scores = np.exp((x @ SQUARE) @ x.T / 8)
     return (scores @ (x @ NARROW)) / scores.sum(-1, keepdims=True)
 
 
-def norm(x: Any) -> Any:
+def norm(x):
     centred = x - x.mean(-1, keepdims=True)
     return centred * (0.5 + (centred * centred).mean(-1, keepdims=True))
 
 
-PROGRAMS: dict[str, Callable[..., Any]] = {
+PROGRAMS = {
     # Each token by itself.
     "layer": lambda x: x @ WIDE + np.arange(9.0) / 9,
     "features first": lambda x: WIDE.T @ x.T,
@@ -92,13 +89,13 @@ PROGRAMS: dict[str, Callable[..., Any]] = {
 }
 
 
-def compiled(program: Callable[..., Any], *specs: hm.ArraySpec, **options: Any) -> Any:
-    given: dict[str, Any] = {"samples": SAMPLES, "params": insecure(8), "precision_bits": 14, **options}
+def compiled(program, *specs, **options):
+    given = {"samples": SAMPLES, "params": insecure(8), "precision_bits": 14, **options}
     return hm.compile(program, *specs, layout="sequences", **given)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_each_sequence_has_numpys_results(name: str) -> None:
+def test_each_sequence_has_numpys_results(name):
     program = PROGRAMS[name]
     plan = compiled(program, Spec((TOKENS, FEATURES), (-1, 1)), params=insecure(12))
     assert (plan.layout, plan.samples, plan.slots) == ("sequences", SAMPLES, SLOTS)
@@ -114,11 +111,11 @@ def test_each_sequence_has_numpys_results(name: str) -> None:
 
 
 @pytest.mark.parametrize("shape", [(4, 4), (4, 4, 4), (8, 8)])
-def test_axes_of_one_extent_are_told_apart(shape: tuple[int, ...]) -> None:
+def test_axes_of_one_extent_are_told_apart(shape):
     """Tokens are the first axis of inputs, though features are as many."""
     matrix = RNG.normal(size=shape[-2:]) / 3
 
-    def program(x: Any) -> Any:
+    def program(x):
         y = x @ matrix
         turned = np.swapaxes(y, 0, -1)
         return {"layer": y, "turned": turned[0], "sum": (y * y).sum(0), "last": y.sum(-1)}
@@ -132,21 +129,21 @@ def test_axes_of_one_extent_are_told_apart(shape: tuple[int, ...]) -> None:
             assert bits_of(found[name][at], wanted) > 12, name
 
 
-def test_a_transformer_block() -> None:
+def test_a_transformer_block():
     rng = np.random.default_rng(4)  # its own: rows have to stay in the ranges of these samples
     inner = rng.normal(size=(8, 12)) / 3
     weights = [rng.normal(size=(8, 8)) / 3 for _ in range(4)]
 
-    def layer_norm(x: Any) -> Any:
+    def layer_norm(x):
         centred = x - x.mean(-1, keepdims=True)
         return centred * ((centred * centred).mean(-1, keepdims=True) + 0.2) ** -0.5
 
-    def gelu(x: Any) -> Any:
+    def gelu(x):
         if hasattr(x, "gelu"):
             return x.gelu()
         return x * (1 + np.vectorize(math.erf)(x / math.sqrt(2))) / 2
 
-    def block(x: Any) -> Any:
+    def block(x):
         q, k, v = (heads(x @ each, 2) for each in weights[:3])
         e = np.exp(q @ k.transpose(0, 2, 1) / 2)
         mixed = (e @ v) / e.sum(-1, keepdims=True)
@@ -170,7 +167,7 @@ def test_a_transformer_block() -> None:
     assert bits == pytest.approx(plan.expected_bits(x), abs=2)
 
 
-def test_attention_turns_few_ciphertexts() -> None:
+def test_attention_turns_few_ciphertexts():
     """With t tokens queries turn by giant steps and keys by baby steps: 2 (sqrt(t) - 1) keys."""
     plan = compiled(attention, Spec((16, FEATURES), (-1, 1)), samples=32, params=insecure(12))
     assert plan.package.program.operations["sums of products"] == 2
@@ -181,8 +178,8 @@ def test_attention_turns_few_ciphertexts() -> None:
     assert f"{16 + 4 * 3 + turns} products with keys" in scores.cost().report()
 
 
-def test_inputs_without_tokens_are_for_all_of_them() -> None:
-    def program(x: Any, shift: Any, scale: Any) -> Any:
+def test_inputs_without_tokens_are_for_all_of_them():
+    def program(x, shift, scale):
         return {"layer": x @ NARROW + shift, "scaled": x * scale, "shift": shift * shift}
 
     specs = Spec((TOKENS, FEATURES), (-1, 1)), Spec((3,), (-1, 1), "shift"), Spec((), (0, 1), "scale")
@@ -206,15 +203,14 @@ def test_inputs_without_tokens_are_for_all_of_them() -> None:
         lambda x: x.reshape(2, 12) @ np.ones((12, 2)),
     ],
 )
-def test_other_meetings_of_tokens_are_refused(program: Callable[..., Any]) -> None:
+def test_other_meetings_of_tokens_are_refused(program):
     with pytest.raises(ParameterError, match=r'tokens meet otherwise.*take layout="slots"'):
         compiled(program, Spec((TOKENS, FEATURES), (-1, 1)))
 
 
-def test_refusals() -> None:
+def test_refusals():
     spec = Spec((TOKENS, FEATURES), (-1, 1))
-    with pytest.raises(ParameterError, match="several axes of tokens"):
-        compiled(lambda x: x @ x.T, spec)
+    raises(ParameterError, "several axes of tokens", lambda: compiled(lambda x: x @ x.T, spec))
     with pytest.raises(ParameterError, match="a power of two, filled up"):
         compiled(lambda x: x @ SQUARE, Spec((3, FEATURES), (-1, 1)))
     with pytest.raises(ParameterError, match="whose first axis is that of tokens"):
@@ -225,11 +221,11 @@ def test_refusals() -> None:
         compiled(lambda x: x @ SQUARE, spec, share=True, params=None)
 
 
-def test_bootstraps_are_of_all_tokens_and_samples() -> None:
+def test_bootstraps_are_of_all_tokens_and_samples():
     params = hm.ckks.Parameters.for_bootstrapping("test-40")
     turn = np.linalg.qr(RNG.normal(size=(2, 2)))[0]
 
-    def long(x: Any) -> Any:
+    def long(x):
         for _ in range(9):
             x = 0.6 * (x @ turn) + 0.2 * x * x + 0.1 * x.mean(0)
         return x
@@ -247,8 +243,8 @@ def test_bootstraps_are_of_all_tokens_and_samples() -> None:
     assert bits > 9
 
 
-def test_heads_have_one_place_among_levels() -> None:
-    def program(x: Any) -> Any:
+def test_heads_have_one_place_among_levels():
+    def program(x):
         parts = []
         for head in range(3):
             own = x @ SQUARE[:, 2 * head : 2 * head + 2]
@@ -257,7 +253,7 @@ def test_heads_have_one_place_among_levels() -> None:
 
     plan = compiled(program, Spec((TOKENS, FEATURES), (-1, 1)), params=insecure(14))
     arrays = plan._lowered.arrays
-    kinds: dict[int, list[str]] = {}
+    kinds = {}
     first = len(plan.package.program.inputs)
     for value, array in enumerate(arrays):
         if array is not None and value >= first:
@@ -268,14 +264,14 @@ def test_heads_have_one_place_among_levels() -> None:
     assert plan.package.program.operations["joined"] == 1  # one matrix for the results of all heads
 
 
-def test_operations_of_a_class_do_the_same() -> None:
-    def program(x: Any) -> Any:
+def test_operations_of_a_class_do_the_same():
+    def program(x):
         a, b, c, d = (x @ SQUARE[:, at : at + 1] for at in range(4))
         return np.tanh(a) + np.tanh(b) + c * d
 
     plan = compiled(program, Spec((TOKENS, FEATURES), (-1, 1)))
     whole = plan._lowered.cut.whole
-    classes: dict[int, list[Any]] = {}
+    classes = {}
     for node, own in zip(whole.nodes, alike_nodes(whole), strict=True):
         classes.setdefault(own, []).append(node)
     for nodes in classes.values():
@@ -285,7 +281,7 @@ def test_operations_of_a_class_do_the_same() -> None:
     assert ("Affine", 2) in counts  # what the functions take
 
 
-def test_bootstraps_are_compared_with_deep_parameters(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bootstraps_are_compared_with_deep_parameters(monkeypatch):
     steps, _ = in_batches(compiled(norm, Spec((4, 6), (-1, 1)))._lowered.cut.whole, 1, 2, 14)
     search = Search(steps.cut.whole, 2, 14, 128, "cpu-avx512-16")
     deep = hm.ckks.Parameters.for_circuit(28, scale_bits=40, range_bits=10)
@@ -309,7 +305,7 @@ def test_bootstraps_are_compared_with_deep_parameters(monkeypatch: pytest.Monkey
         (lambda x: [x, (x @ x.T).sum(0)], [0, 0], [(6,), (1,)]),
     ],
 )
-def test_results_are_sent_with_their_tokens_in_slots(program: Any, tokens: Any, ciphertexts: Any) -> None:
+def test_results_are_sent_with_their_tokens_in_slots(program, tokens, ciphertexts):
     """A ciphertext for each feature, and not for each feature of each token."""
     plan = compiled(program, Spec((TOKENS, FEATURES), (-1, 1)))
     encoding = plan.package.interface.encoding
@@ -320,7 +316,7 @@ def test_results_are_sent_with_their_tokens_in_slots(program: Any, tokens: Any, 
 @pytest.mark.parametrize(
     ("shape", "tokens"), [((4, 3), 0), ((2, 4), 1), ((2, 4, 3), 1), ((3,), None), ((), None)]
 )
-def test_slots_of_layouts(shape: tuple[int, ...], tokens: int | None) -> None:
+def test_slots_of_layouts(shape, tokens):
     layout = Layout.in_ciphertexts(shape, 2, 4, tokens)
     x = RNG.normal(size=(3, 2, *shape))
     (slots,) = layout.encode(x, 8)
@@ -331,14 +327,12 @@ def test_slots_of_layouts(shape: tuple[int, ...], tokens: int | None) -> None:
                 index = places if tokens is None else (*places[:tokens], token, *places[tokens:])
                 assert (slots[:, element, 2 * token + sample] == x[(slice(None), sample, *index)]).all()
     np.testing.assert_array_equal(layout.decode([slots]), x)
-    with pytest.raises(ParameterError, match="12 slots"):
-        layout.encode(x, 12)
-    with pytest.raises(MismatchError):
-        layout.encode(x[:, :1], 8)
+    raises(ParameterError, "12 slots", layout.encode, x, 12)
+    raises(MismatchError, "", lambda: layout.encode(x[:, :1], 8))
 
 
 @pytest.mark.parametrize("shape", [(8, 8), (2, 8, 8), (8, 3, 8)])
-def test_each_pair_of_tokens_has_a_place(shape: tuple[int, ...]) -> None:
+def test_each_pair_of_tokens_has_a_place(shape):
     own, other = (axis for axis, extent in enumerate(shape) if extent == 8)
     places = Places.turned(shape, own, other)
     slots = places.ciphertexts * 8 + places.tokens

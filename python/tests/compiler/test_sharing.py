@@ -1,19 +1,14 @@
 """Results for others: their noise has the declared size, hides the worst error, and leaves the bits."""
 
-from __future__ import annotations
-
 import functools
 import json
 import math
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
 
 import hemera as hm
-from hemera.compiler import Compiled
 from hemera.compiler.room import Room
 from hemera.errors import FormatError, ParameterError, SecurityError
 from hemera.package.error_bounds import noise_bounds
@@ -22,32 +17,33 @@ from hemera.package.local_model import LocalModel
 from hemera.package.sharing import Sharing, Shown
 from hemera.serving import Package
 
+from ..refusals import raises
 
-def study(x: Any) -> Any:
+
+def study(x):
     z = (x - 10) / 10
     return {"scaled": z * 0.5, "spread": z**2}
 
 
 @functools.cache
-def shared() -> Compiled:
+def shared():
     spec = hm.ArraySpec((8,), range=(0, 20))
-    plan: Compiled = hm.compile(study, spec, share=True, shares=512, precision_bits=12, security=None)
-    return plan
+    return hm.compile(study, spec, share=True, shares=512, precision_bits=12, security=None)
 
 
-def rows(count: int, seed: int = 0) -> Any:
+def rows(count, seed=0):
     return np.random.default_rng(seed).uniform(0, 20, (count, 8))
 
 
 @functools.cache
-def run(count: int = 250) -> tuple[Any, Any]:
+def run(count=250):
     """Results of many requests at once, of one key, and the exact ones."""
     x = rows(count)
     return shared().local(threads=1)(x), study(x)
 
 
 @pytest.mark.parametrize(("at", "name"), [(0, "scaled"), (1, "spread")])
-def test_the_noise_has_the_declared_size(at: int, name: str) -> None:
+def test_the_noise_has_the_declared_size(at, name):
     plan = shared()
     found, exact = run()
     scale, degree, slots = 2.0 ** math.log2(plan.params._native.scale), plan.params.degree, plan.slots
@@ -61,7 +57,7 @@ def test_the_noise_has_the_declared_size(at: int, name: str) -> None:
     assert plan.sharing.deviation(at, slots, degree, scale) == pytest.approx(real_part * math.sqrt(2))
 
 
-def test_results_have_the_bits() -> None:
+def test_results_have_the_bits():
     found, exact = run()
     for name, largest in (("scaled", 0.5), ("spread", 1.0)):
         assert np.abs(found[name] - exact[name]).max() < 2.0**-12 * largest
@@ -74,20 +70,20 @@ def test_results_have_the_bits() -> None:
     assert 2.0**-16 < max(noises) <= 2.0**-12
 
 
-def test_results_of_large_values_are_right_to_a_quarter() -> None:
+def test_results_of_large_values_are_right_to_a_quarter():
     spec = hm.ArraySpec((4,), range=(-1e6, 1e6))
     plan = hm.compile(lambda x: 2 * x, spec, share=True, precision_bits=4, security=None)
     x = np.array([1e6, -1e6, 3.0, 0.0])
     np.testing.assert_allclose(plan.local(threads=1)(x), 2 * x, rtol=0, atol=0.25)
 
 
-def test_results_of_small_values_have_the_bits() -> None:
+def test_results_of_small_values_have_the_bits():
     plan = hm.compile(lambda x: x * 0.001, hm.ArraySpec((4,), range=(-1, 1)), share=True, security=None)
     x = np.array([1, -1, 0.3, 0.0])
     np.testing.assert_allclose(plan.local(threads=1)(x), 0.001 * x, rtol=0, atol=0.001 * 2**-16)
 
 
-def test_the_same_ciphertext_gives_the_same_values() -> None:
+def test_the_same_ciphertext_gives_the_same_values():
     plan = shared()
     ctx = hm.Context(plan.params, threads=1)
     sk = ctx.generate_secret_key()
@@ -99,13 +95,13 @@ def test_the_same_ciphertext_gives_the_same_values() -> None:
     assert not np.array_equal(first[0], ctx.decrypt(results[0], sk))
 
 
-def random_program(seed: int) -> tuple[Any, Any]:
+def random_program(seed):
     """A function of maps, sums, products and functions, and its samples."""
     rng = np.random.default_rng(seed)
     matrices = [rng.normal(size=(8, 8)) / 3 for _ in range(6)]
     choices = rng.integers(0, 8, 5).tolist()
 
-    def program(x: Any) -> Any:
+    def program(x):
         for choice, matrix in zip(choices, matrices, strict=False):
             x = [
                 lambda x, m: x @ m,
@@ -122,7 +118,7 @@ def random_program(seed: int) -> tuple[Any, Any]:
     return program, rng.uniform(-1, 1, (40, 8))
 
 
-def test_bounds_cover_the_errors_of_random_programs() -> None:
+def test_bounds_cover_the_errors_of_random_programs():
     """And are no wild ones. In a single program chance may leave the drawn errors near 0."""
     params = hm.ckks.Parameters.for_circuit(26, scale_bits=45, slots=64, range_bits=22, security=None)
     spec = hm.ArraySpec((8,), range=(-1, 1))
@@ -138,10 +134,10 @@ def test_bounds_cover_the_errors_of_random_programs() -> None:
     assert np.median(ratios) < 2.0**18
 
 
-def test_bounds_grow_with_what_is_done() -> None:
+def test_bounds_grow_with_what_is_done():
     params = hm.ckks.Parameters.for_circuit(8, scale_bits=45, slots=64, range_bits=22, security=None)
 
-    def bound(function: Any, largest: float = 1) -> float:
+    def bound(function, largest=1):
         plan = hm.compile(function, hm.ArraySpec((8,), range=(-largest, largest)), params=params)
         return noise_bounds(plan._lowered.program, params, [largest], plan._lowered.magnitudes)[0]
 
@@ -158,14 +154,14 @@ def test_bounds_grow_with_what_is_done() -> None:
     assert bound(lambda x: np.sin(12 * x)) >= 10 * 12 * unit
 
 
-def test_given_parameters_without_room_are_refused_with_the_bits_that_lack() -> None:
+def test_given_parameters_without_room_are_refused_with_the_bits_that_lack():
     small = hm.ckks.Parameters.for_circuit(4, scale_bits=45, slots=64, range_bits=10, security=None)
     spec = hm.ArraySpec((8,), range=(0, 20))
     with pytest.raises(ParameterError, match=r"lacks [\d.]+ bits .*leave params= out.*shares") as told:
         hm.compile(study, spec, share=True, params=small, precision_bits=12)
     bits = int(str(told.value).split("a scale of ")[1].split(" bits")[0])
 
-    def params(scale_bits: int) -> hm.Parameters:
+    def params(scale_bits):
         return hm.ckks.Parameters.for_circuit(
             4, scale_bits=scale_bits, slots=64, range_bits=10, degree=small.degree, security=None
         )
@@ -176,12 +172,12 @@ def test_given_parameters_without_room_are_refused_with_the_bits_that_lack() -> 
     assert plan.params.scale == 2.0**bits
 
 
-def test_bootstraps_and_too_much_depth_are_refused() -> None:
+def test_bootstraps_and_too_much_depth_are_refused():
     spec = hm.ArraySpec((8,), range=(-1, 1))
     with pytest.raises(ParameterError, match="bootstraps can not be shown"):
         hm.compile(lambda x: x**2, spec, share=True, params=hm.ckks.Parameters.for_bootstrapping("test-40"))
 
-    def deep(x: Any) -> Any:
+    def deep(x):
         for _ in range(40):
             x = x * x * 0.5
         return x
@@ -191,25 +187,25 @@ def test_bootstraps_and_too_much_depth_are_refused() -> None:
 
 
 @pytest.mark.parametrize("shares", [0, 1 << 41])
-def test_numbers_of_shares_out_of_range_are_refused(shares: int) -> None:
+def test_numbers_of_shares_out_of_range_are_refused(shares):
     with pytest.raises(ParameterError, match="shares"):
         hm.compile(study, hm.ArraySpec((8,), range=(0, 20)), share=True, shares=shares, security=None)
 
 
-def test_more_shares_take_a_larger_scale() -> None:
+def test_more_shares_take_a_larger_scale():
     spec = hm.ArraySpec((8,), range=(0, 20))
     more = hm.compile(study, spec, share=True, shares=512 << 20, precision_bits=12, security=None)
     assert 9 <= math.log2(more.params._native.scale / shared().params._native.scale) <= 12
 
 
-def test_a_plan_without_it_says_the_way_out() -> None:
+def test_a_plan_without_it_says_the_way_out():
     plan = hm.compile(study, hm.ArraySpec((8,), range=(0, 20)), security=None)
     with pytest.raises(ParameterError, match="share=True"):
         _ = plan.sharing
     assert "sharing" not in plan.describe()
 
 
-def test_files_keep_it_and_old_ones_are_without() -> None:
+def test_files_keep_it_and_old_ones_are_without():
     again = Package.load(shared().package.to_bytes())
     assert again.interface.sharing == shared().sharing
     described = json.loads(json.dumps(shared().describe()))
@@ -225,11 +221,10 @@ def test_files_keep_it_and_old_ones_are_without() -> None:
         {"shares": 2.5},
     ):
         data = {**shared().sharing.to_data(), **wrong}
-        with pytest.raises(FormatError):
-            Interface.from_dict({**described, "sharing": data})
+        raises(FormatError, "", Interface.from_dict, {**described, "sharing": data})
 
 
-def answered(local: LocalModel, count: int) -> list[Any]:
+def answered(local, count):
     """What a server answers, decrypted by a client."""
     model = shared().prepare(local.context)
     keys = local.context.load(local.generate_keys())
@@ -240,7 +235,7 @@ def answered(local: LocalModel, count: int) -> list[Any]:
     return local.decrypt(files)
 
 
-def test_clients_decrypt_with_noise_and_count_what_they_show(tmp_path: Path) -> None:
+def test_clients_decrypt_with_noise_and_count_what_they_show(tmp_path):
     interface = shared().package.interface
     local = LocalModel(interface, folder=tmp_path, security=None)
     values = interface.decode(answered(local, 200))
@@ -252,27 +247,24 @@ def test_clients_decrypt_with_noise_and_count_what_they_show(tmp_path: Path) -> 
     # Another process of the folder, whose key is the same one: 400 results were shown.
     other = LocalModel(interface, folder=tmp_path, security=None)
     answered(other, 56)
-    with pytest.raises(SecurityError, match=r"512 results .* shares="):
-        answered(other, 1)
+    raises(SecurityError, r"512 results .* shares=", answered, other, 1)
 
 
-def test_local_counts_what_it_shows() -> None:
+def test_local_counts_what_it_shows():
     local = shared().local(threads=1)
     local(rows(255))
     local(rows(1)[0])
-    with pytest.raises(SecurityError, match="512 results"):
-        local(rows(1))
+    raises(SecurityError, "512 results", lambda: local(rows(1)))
 
 
-def test_a_damaged_count_is_no_count(tmp_path: Path) -> None:
+def test_a_damaged_count_is_no_count(tmp_path):
     shown = Shown(tmp_path / "shown.json")
     shown.add(3, 4)
     (tmp_path / "shown.json").write_text("{}")
-    with pytest.raises(FormatError, match="how many results"):
-        shown.add(1, 4)
+    raises(FormatError, "how many results", shown.add, 1, 4)
 
 
-def test_a_shared_estimator() -> None:
+def test_a_shared_estimator():
     linear = pytest.importorskip("sklearn.linear_model")
     x = np.random.default_rng(3).normal(size=(60, 4))
     fitted = linear.LinearRegression().fit(x, x @ [1.0, -2.0, 0.5, 0.0])
@@ -282,7 +274,7 @@ def test_a_shared_estimator() -> None:
 
 
 @pytest.mark.parametrize("times", [1, 9])
-def test_polynomials_of_powers_are_bounded_on_the_range_of_their_values(times: float) -> None:
+def test_polynomials_of_powers_are_bounded_on_the_range_of_their_values(times):
     """They take all values, and have no interval of their own: x^3 + 2x^2 + 3x + 4 changes by 10 at 1, and by
     282 at 9."""
     values = np.linspace(0, times, 4)
@@ -314,8 +306,8 @@ def test_polynomials_of_powers_are_bounded_on_the_range_of_their_values(times: f
         ([2.0**-10 / 6], [1.0], 0),
     ],
 )
-def test_bits_that_scales_lack_for_six_deviations(deviations: Any, outputs: Any, bits: float) -> None:
-    sharing: Any = SimpleNamespace(deviation=lambda at, *_: deviations[at])
-    room = Room(SimpleNamespace(slots=8), (1.0,), tuple(outputs), 10, 4)  # type: ignore[arg-type]
+def test_bits_that_scales_lack_for_six_deviations(deviations, outputs, bits):
+    sharing = SimpleNamespace(deviation=lambda at, *_: deviations[at])
+    room = Room(SimpleNamespace(slots=8), (1.0,), tuple(outputs), 10, 4)
     params = hm.ckks.Parameters.for_circuit(1, slots=8, security=None)
     assert room.missing_bits(params, sharing) == pytest.approx(bits, abs=1e-9)

@@ -1,9 +1,6 @@
 """Sums that stay where their terms are: layouts with FREE slots, and the price by which they are chosen."""
 
-from __future__ import annotations
-
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -45,7 +42,7 @@ TARGETS = [
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("dense", [True, False])
-def test_diagonals_and_folds_are_the_map(source: Any, target: Any, dense: bool) -> None:
+def test_diagonals_and_folds_are_the_map(source, target, dense):
     given, wanted = Layout((4, 8), source), Layout((4,), target)
     matrix = RNG.integers(-3, 4, (4, 32)) if dense else np.kron(np.eye(4, dtype=int), RNG.integers(1, 5, 8))
     rows, columns = np.nonzero(matrix)
@@ -68,7 +65,7 @@ PROGRAMS = {
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_results_are_numpys_at_no_more_operations(name: str) -> None:
+def test_results_are_numpys_at_no_more_operations(name):
     program, shape, most = PROGRAMS[name]
     plan = hm.compile(program, Spec(shape, (-1, 1)))
     for x in (RNG.uniform(-1, 1, shape), np.ones(shape), -np.ones(shape)):
@@ -81,13 +78,13 @@ def test_results_are_numpys_at_no_more_operations(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["one score", "ten classes", "a sigmoid of a score", "a perceptron"])
-def test_free_slots_stay_in_the_range_that_is_known(name: str) -> None:
+def test_free_slots_stay_in_the_range_that_is_known(name):
     program, shape, _ = PROGRAMS[name]
     plan = hm.compile(program, Spec(shape, (-1, 1)))
     steps, layout = plan._lowered, plan._arrays.interface.encoding.inputs[0]
     largest = [0.0] * len(steps.program.forms)
 
-    def changed(number: int, value: Any, _: Any) -> Any:
+    def changed(number, value, _):
         largest[number] = max(largest[number], float(np.abs(value).max()))
         return value
 
@@ -99,7 +96,7 @@ def test_free_slots_stay_in_the_range_that_is_known(name: str) -> None:
     assert all(largest[number] <= magnitude * (1 + 1e-6) for number, magnitude in told.items())
 
 
-def test_whole_numbers_are_summed_in_place_too() -> None:
+def test_whole_numbers_are_summed_in_place_too():
     weights = RNG.integers(-3, 4, 30)
     params = hm.bfv.Parameters.for_circuit(2, plain_bits=25, degree=4096, security=None)
     plan = hm.compile(lambda x: x @ weights, Spec((32, 30), (0, 7)), scheme="bfv", params=params)
@@ -109,7 +106,7 @@ def test_whole_numbers_are_summed_in_place_too() -> None:
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_seconds_of_operations_add_up_to_those_of_the_program(name: str) -> None:
+def test_seconds_of_operations_add_up_to_those_of_the_program(name):
     program, shape, _ = PROGRAMS[name]
     plan = hm.compile(program, Spec(shape, (-1, 1)))
     for device in ("cpu-avx512-16", "cpu-avx2-16"):
@@ -128,17 +125,15 @@ def test_seconds_of_operations_add_up_to_those_of_the_program(name: str) -> None
         ([(math.inf, 0), (9.0, 99)], 1),
     ],
 )
-def test_prices_are_seconds_and_keys(prices: list[tuple[float, int]], taken: int) -> None:
+def test_prices_are_seconds_and_keys(prices, taken):
     assert min(range(len(prices)), key=lambda at: weighed(*prices[at])) == taken
 
 
 @pytest.mark.parametrize("error", [ParameterError, LevelError, RangeError])
-def test_faults_do_not_lose_a_layout_in_silence(
-    monkeypatch: pytest.MonkeyPatch, error: type[Exception]
-) -> None:
+def test_faults_do_not_lose_a_layout_in_silence(monkeypatch, error):
     """Only what says that a layout is not possible is passed over."""
 
-    def broken(*_: Any, **__: Any) -> Any:
+    def broken(*_, **__):
         raise error("a fault")
 
     monkeypatch.setattr(Samples, "in_ciphertexts", broken)
@@ -146,8 +141,8 @@ def test_faults_do_not_lose_a_layout_in_silence(
         hm.compile(lambda x: x @ WIDE, Spec((64,), (-1, 1)), samples=1 << 12)
 
 
-def test_files_have_free_slots() -> None:
-    def step(z: Any, w: Any) -> Any:
+def test_files_have_free_slots():
+    def step(z, w):
         return w + np.polyval([0.000015, 0, -0.0015, 0.005], z @ w) @ z
 
     plan = hm.compile(step, Spec((64, 8), (-1, 1)), Spec((8,), (-4, 4)), precision_bits=12)

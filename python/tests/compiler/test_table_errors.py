@@ -1,10 +1,5 @@
 """Tables that do not fit, and what tables refuse."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -15,13 +10,13 @@ from hemera.errors import MismatchError, ParameterError, RangeError
 from .table_cases import RANGES, patients, shallow, spec_of
 
 
-def test_other_tables_must_fit() -> None:
+def test_other_tables_must_fit():
     frame = patients()
     plan = hm.compile(
         lambda t: (t.age + t.income + (t.blood == "A")).mean(), spec_of(frame), params=shallow()
     )
     run = plan.local()
-    cases: list[tuple[Any, type[Exception], str]] = [
+    cases = [
         (frame.drop(columns="age"), MismatchError, "lacks the columns age"),
         (frame.drop(columns="ward"), MismatchError, "lacks the columns ward"),
         (frame[:50], MismatchError, "50 rows, and the program is for 90"),
@@ -40,7 +35,7 @@ def test_other_tables_must_fit() -> None:
             run(other)
 
 
-def test_values_lie_in_their_ranges_with_both_ends() -> None:
+def test_values_lie_in_their_ranges_with_both_ends():
     spec = hm.TableSpec.of({"x": [2.0, 5.0], "k": [3, 4]}, ranges={"x": (2, 5)}, keys=["k"])
     for taken in ([2.0, 5.0], [5.0, 2.0]):
         np.testing.assert_array_equal(spec.arrays({"x": taken, "k": [3, 4]}), [taken])
@@ -56,7 +51,7 @@ def test_values_lie_in_their_ranges_with_both_ends() -> None:
         assert ColumnSpec("x", (low, 9.0), 1).inputs == [("x", (low, 9.0), 1)]
 
 
-def test_specs_say_what_lacks() -> None:
+def test_specs_say_what_lacks():
     frame = patients()
     with pytest.raises(ParameterError, match="the range of column 'age' is not known"):
         hm.TableSpec.of(frame)
@@ -119,12 +114,12 @@ def test_specs_say_what_lacks() -> None:
         (lambda t: t[t.age > 3], TypeError, "which rows are left"),
     ],
 )
-def test_what_tables_refuse(study: Callable[[Any], Any], error: type[Exception], words: str) -> None:
+def test_what_tables_refuse(study, error, words):
     with pytest.raises(error, match=words):
         hm.compile(study, spec_of(patients()), params=shallow())
 
 
-def test_one_table_is_taken() -> None:
+def test_one_table_is_taken():
     spec = spec_of(patients())
     with pytest.raises(TypeError, match="takes one table"):
         hm.compile(lambda t: t.age.mean(), spec, spec)

@@ -1,11 +1,7 @@
 """Statistics, filters and arithmetic of encrypted tables are those of pandas."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,8 +17,8 @@ STATISTICS = ["sum", "count", "mean", "var", "std"]
 
 @pytest.mark.parametrize("column", ["age", "income", "stay", "visits", "smokes"])
 @pytest.mark.parametrize("statistic", STATISTICS)
-def test_statistics_of_a_column(column: str, statistic: str) -> None:
-    def of(t: Any) -> Any:
+def test_statistics_of_a_column(column, statistic):
+    def of(t):
         found = t[column] * 1.0 if isinstance(t, pd.DataFrame) else t[column]
         return getattr(found, statistic)()
 
@@ -35,18 +31,18 @@ def test_statistics_of_a_column(column: str, statistic: str) -> None:
 
 @pytest.mark.parametrize("statistic", [*STATISTICS, "size"])
 @pytest.mark.parametrize("column", ["income", "stay"])
-def test_statistics_of_groups(column: str, statistic: str) -> None:
-    def of(t: Any) -> Any:
+def test_statistics_of_groups(column, statistic):
+    def of(t):
         return getattr(t[t.age > 50].groupby("ward")[column], statistic)()
 
     assert_is_pandas_s(of, of)
 
 
-def test_results_of_groups_are_named_as_pandas_names_them() -> None:
+def test_results_of_groups_are_named_as_pandas_names_them():
     frame = pd.DataFrame({"a.b": [1.0, 2, 3, 4], "c": [4.0, 3, 2, 1], "k": list("xxyy"), "l.m": [1, 2, 1, 2]})
     spec = hm.TableSpec.of(frame, ranges={"a.b": (0, 9), "c": (0, 9)}, keys=["k", "l.m"])
 
-    def of(t: Any) -> dict[str, Any]:
+    def of(t):
         found = {name: getattr(t.groupby("k")["a.b"], name)() for name in STATISTICS if name != "count"}
         of_all = {"size": t.groupby(["k", "l.m"]).size(), "size of one": t.groupby("l.m").c.size()}
         return {
@@ -68,7 +64,7 @@ def test_results_of_groups_are_named_as_pandas_names_them() -> None:
             pd.testing.assert_series_equal(local[name], wanted)
 
 
-STUDIES: dict[str, Callable[[Any], Any]] = {
+STUDIES = {
     "groups by two keys": lambda t: t.groupby(["ward", "year"])[["stay", "income"]].agg(
         ["mean", "count", "sum", "std"]
     ),
@@ -87,7 +83,7 @@ STUDIES: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", STUDIES)
-def test_studies(name: str) -> None:
+def test_studies(name):
     assert_is_pandas_s(STUDIES[name], STUDIES[name])
 
 
@@ -110,20 +106,20 @@ def test_studies(name: str) -> None:
         lambda t: t.age == t.age,
     ],
 )
-def test_filters(mask: Callable[[Any], Any]) -> None:
+def test_filters(mask):
     assert_is_pandas_s(lambda t: t[mask(t)].stay.mean(), lambda f: f[mask(f).astype(bool)].stay.mean())
     assert_is_pandas_s(lambda t: t[mask(t)].count(), lambda f: len(f[mask(f).astype(bool)]))
 
 
-def test_filters_by_public_keys_take_no_product() -> None:
+def test_filters_by_public_keys_take_no_product():
     plan = assert_is_pandas_s(
         lambda t: t[t.ward == "B"].income.mean(), lambda f: f[f.ward == "B"].income.mean()
     )
     assert "product" not in plan.explain().partition("operation")[2]
 
 
-def test_empty_groups_are_nan_and_0() -> None:
-    def of(t: Any) -> Any:
+def test_empty_groups_are_nan_and_0():
+    def of(t):
         return t[t.age > 94].groupby("ward").stay.agg(["mean", "count", "std"])
 
     frame = patients()
@@ -138,14 +134,14 @@ def test_empty_groups_are_nan_and_0() -> None:
     assert 12 < plan.check(frame, threads=1).bits < 60  # of the function in the clear, too
 
 
-def test_columns_are_results_too() -> None:
+def test_columns_are_results_too():
     assert_is_pandas_s(lambda t: t.stay * 2 + 1, lambda f: (f.stay * 2 + 1).to_numpy())
     assert_is_pandas_s(lambda t: t.age > 60, lambda f: (f.age > 60).to_numpy())
     with pytest.raises(TypeError, match="which rows are left is not known"):
         hm.compile(lambda t: t[t.age > 60].stay, spec_of(patients()), params=shallow())
 
 
-def test_several_results_and_what_is_public_among_them() -> None:
+def test_several_results_and_what_is_public_among_them():
     plan = hm.compile(
         lambda t: {"rows": t.count(), "old": t[t.age > 60].age.count(), "mean": t.age.mean()},
         spec_of(patients()),
@@ -159,7 +155,7 @@ def test_several_results_and_what_is_public_among_them() -> None:
     assert set(plan.outputs) == {"old n", "mean"}
 
 
-def test_results_whose_names_look_like_parts_of_others() -> None:
+def test_results_whose_names_look_like_parts_of_others():
     plan = hm.compile(
         lambda t: {"a": t.groupby("ward")[["stay"]].mean(), "a: stay": t.age.mean()},
         spec_of(patients()),
@@ -171,7 +167,7 @@ def test_results_whose_names_look_like_parts_of_others() -> None:
     close(with_names["a: stay"], frame.age.mean())
 
 
-def test_tables_with_values() -> None:
+def test_tables_with_values():
     frame = patients()
     table = hm.Table.encrypt(frame, ranges=RANGES, keys=["ward", "year"])
     found = table[table.age > 50].groupby("ward").stay.mean().decrypt(params=shallow(), threads=1)
@@ -190,7 +186,7 @@ def test_tables_with_values() -> None:
     close(plan.local()(frame), frame.age.mean())
 
 
-def test_dicts_have_dicts_as_results() -> None:
+def test_dicts_have_dicts_as_results():
     frame = {
         "x": np.array([1.0, np.nan, 3.0, 4.5]),
         "n": np.array([1, 2, 3, 4]),
@@ -218,7 +214,7 @@ def test_dicts_have_dicts_as_results() -> None:
 
 
 @pytest.mark.parametrize("library", ["polars", "pyarrow"])
-def test_tables_of_other_libraries(library: str) -> None:
+def test_tables_of_other_libraries(library):
     module = pytest.importorskip(library, reason=f"{library} is an optional library of users")
     columns = {"x": [1.5, None, 3.0, 4.0], "n": [1, None, 3, 4], "b": [True, False, None, True]}
     columns["k"] = list("uvuv")
@@ -235,7 +231,7 @@ def test_tables_of_other_libraries(library: str) -> None:
     close([found["x"], found["n"]["u"], found["n"]["v"], found["b"]], [8.5 / 3, 4, 4, 5.5])
 
 
-def test_checks_and_files(tmp_path: Any) -> None:
+def test_checks_and_files(tmp_path):
     plan = hm.compile(
         lambda t: {"a": t[t.age > 60].stay.mean(), "b": t.groupby("ward").income.std()},
         spec_of(patients()),
@@ -265,8 +261,8 @@ def test_checks_and_files(tmp_path: Any) -> None:
     close(found["b"], frame.groupby("ward").income.std())
 
 
-def test_ranges_by_tables() -> None:
-    def of(t: Any) -> Any:
+def test_ranges_by_tables():
+    def of(t):
         return ((t.income / 1000) ** 3).mean()
 
     frames = [patients(seed) for seed in range(3)]
@@ -277,7 +273,7 @@ def test_ranges_by_tables() -> None:
 
 
 @pytest.mark.parametrize("scheme", ["bfv", "bgv"])
-def test_exact_tables(scheme: str) -> None:
+def test_exact_tables(scheme):
     """Sums and counts of whole numbers are NumPy's, and quotients of them the client's."""
     rng = np.random.default_rng(5)
     frame = pd.DataFrame(
@@ -310,7 +306,7 @@ def test_exact_tables(scheme: str) -> None:
         plan.encode({"cents": [1.5, 2.0]})
 
 
-def test_names_that_are_methods() -> None:
+def test_names_that_are_methods():
     frame = pd.DataFrame({"count": [1.5, 2.5], "a b": [3.5, 4.5], "_x": [1.5, 1.5]})
     spec = hm.TableSpec.of(frame, ranges=dict.fromkeys(frame, (0, 5)))
     plan = hm.compile(
@@ -321,13 +317,13 @@ def test_names_that_are_methods() -> None:
 
 
 @pytest.mark.parametrize(("bits", "statistic"), [(4, "count"), (8, "count"), (4, "mean")])
-def test_counts_are_exact_at_any_precision(bits: int, statistic: str) -> None:
+def test_counts_are_exact_at_any_precision(bits, statistic):
     """Counts of means, too. Masks that are 0 and 1 to 2^-bits would add up to more than a half."""
     rng = np.random.default_rng(11)
     frame = pd.DataFrame({"age": rng.integers(0, 121, 4000), "other": rng.uniform(0, 1, 4000)})
     spec = hm.TableSpec.of(frame, ranges={"age": (0, 120), "other": (0, 1)})
 
-    def of(t: Any) -> Any:
+    def of(t):
         return getattr(t[(t.age > 60) & (t.age <= 80)].age, statistic)()
 
     plan = hm.compile(of, spec, precision_bits=bits, security=None)
@@ -341,7 +337,7 @@ def test_counts_are_exact_at_any_precision(bits: int, statistic: str) -> None:
         assert plan.local()(frame.drop(columns="other")) == of(frame)
 
 
-def test_results_for_others() -> None:
+def test_results_for_others():
     plan = hm.compile(
         lambda t: t.groupby("ward").age.mean(), spec_of(patients()), precision_bits=10, share=True
     )
@@ -352,10 +348,10 @@ def test_results_for_others() -> None:
     assert plan.sharing.shares == 1024
 
 
-def test_the_page_s_programs() -> None:
+def test_the_page_s_programs():
     page = (Path(__file__).parents[3] / "docs" / "tables.md").read_text(encoding="utf-8")
-    printed: list[Any] = []
-    names: dict[str, Any] = {"print": printed.append}
+    printed = []
+    names = {"print": printed.append}
     for program in re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL):
         exec(compile(program, "tables.md", "exec"), names)
     _, found, _, question = printed

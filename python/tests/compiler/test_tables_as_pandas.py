@@ -1,13 +1,9 @@
 """Studies of tables are pandas': truth values, filters, missing values, groups."""
 
-from __future__ import annotations
-
 import itertools
 import operator
 import re
 import warnings
-from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,10 +17,9 @@ from .table_cases import assert_like, evaluated, shallow
 
 ROWS = 40
 RANGES = {"a": (0, 5), "m": (0, 3), "n": (0, 4)}
-Study = Callable[[Any], Any]
 
 
-def frame_of(seed: int = 0) -> pd.DataFrame:
+def frame_of(seed=0):
     """Integers, halves and integers of which some are missing, truth values, text and a public key."""
     rng = np.random.default_rng(seed)
     words = rng.choice(["x", "y", "z"], ROWS).astype(object)
@@ -52,7 +47,7 @@ SPECS = {
 }
 
 
-def assert_is_pandas_s(study: Study, *, exact: bool = False) -> None:
+def assert_is_pandas_s(study, *, exact=False):
     """Compiled, of numbers as approximate or exact programs have them; and refused where pandas refuses."""
     try:
         with warnings.catch_warnings():
@@ -75,7 +70,7 @@ def assert_is_pandas_s(study: Study, *, exact: bool = False) -> None:
     assert_like(found, wanted, room=1e-2)
 
 
-STUDIES: dict[str, Study] = {
+STUDIES = {
     "mask of a filtered table": lambda t: (t[t.a > 2].s == "x").sum(),
     "mask of a key of a filtered table": lambda t: (t[t.a > 2].k == "u").sum(),
     "key of a filtered table as a filter": lambda t: (u := t[t.a > 2])[u.k != "v"].n.mean(),
@@ -100,14 +95,14 @@ STUDIES |= {f.__name__: lambda t, f=f: [c := t.f & t.f, d := c, f(c, t.g), d.sum
 
 
 @pytest.mark.parametrize("name", STUDIES)
-def test_studies(name: str) -> None:
+def test_studies(name):
     assert_is_pandas_s(STUDIES[name])
     assert_is_pandas_s(STUDIES[name], exact=True)
 
 
 @pytest.mark.parametrize("filters", [*itertools.permutations(["k != 'v'", "k != 'w'", "a > 1"])])
-def test_groups_are_those_that_all_public_filters_leave(filters: Sequence[str]) -> None:
-    def study(t: Any) -> Any:
+def test_groups_are_those_that_all_public_filters_leave(filters):
+    def study(t):
         for each in filters:
             name, compare, value = each.split(" ", 2)
             t = t[t[name] > 1 if compare == ">" else t[name] != value[1]]
@@ -118,11 +113,11 @@ def test_groups_are_those_that_all_public_filters_leave(filters: Sequence[str]) 
 
 
 @pytest.mark.parametrize("exact", [False, True])
-def test_truth_values_are_rounded(exact: bool) -> None:
+def test_truth_values_are_rounded(exact):
     """Noise makes each number true."""
     frame = FRAMES[exact]
 
-    def study(t: Any) -> Any:
+    def study(t):
         return {"none": (t.a > 5).any(), "mask": t.n.isna(), "all": (t.a >= 0).all(), "flags": t.f & t.g}
 
     options = {"scheme": "bfv", "security": None} if exact else {"params": shallow()}
@@ -132,7 +127,7 @@ def test_truth_values_are_rounded(exact: bool) -> None:
         assert np.asarray(found[name]).dtype == np.bool_
 
 
-STEPS: dict[str, Study] = {
+STEPS = {
     "public filter": lambda t: t[t.k != "v"],
     "filter": lambda t: t[t.a > 1],
     "assigned": lambda t: t.assign(z=1, m=lambda d: 2 * d.m),
@@ -141,19 +136,19 @@ STEPS: dict[str, Study] = {
 
 
 @pytest.mark.parametrize("steps", [*itertools.permutations(STEPS)])
-def test_each_step_keeps_what_the_steps_before_it_left(steps: Sequence[str]) -> None:
-    def study(t: Any, last: Study) -> Any:
+def test_each_step_keeps_what_the_steps_before_it_left(steps):
+    def study(t, last):
         for each in steps:
             t = STEPS[each](t)
         return last(t)
 
-    lasts: list[Study] = [lambda t: t.groupby("k").m.sum(), lambda t: t.groupby("k")[["m"]].count()]
+    lasts = [lambda t: t.groupby("k").m.sum(), lambda t: t.groupby("k")[["m"]].count()]
     for last in (*lasts, lambda t: t.m.mean()):
         found = evaluated(lambda t, last=last: study(t, last), SPECS[False], FRAMES[False])
         assert_like(found, study(FRAMES[False], last))
 
 
-ENCRYPTED: dict[str, Study] = {
+ENCRYPTED = {
     "key of a filtered table": STUDIES["key of a filtered table as a filter"],
     "groups of a filtered table": STUDIES["groups of a filtered table"],
     "groups that a public filter leaves": STUDIES["groups that a public filter leaves"],
@@ -168,12 +163,12 @@ ENCRYPTED: dict[str, Study] = {
 
 
 @pytest.mark.parametrize("scheme", ["ckks", "bfv"])
-def test_studies_encrypted(scheme: str) -> None:
+def test_studies_encrypted(scheme):
     """Several results of one table, of which the program was made for another one."""
     exact = scheme == "bfv"
-    options: dict[str, Any] = {"security": None} if exact else {"params": shallow(), "precision_bits": 12}
+    options = {"security": None} if exact else {"params": shallow(), "precision_bits": 12}
 
-    def study(t: Any) -> dict[str, Any]:
+    def study(t):
         return {name: each(t) for name, each in ENCRYPTED.items()}
 
     plan = hm.compile(study, SPECS[exact], scheme=scheme, **options)
@@ -186,10 +181,10 @@ def test_studies_encrypted(scheme: str) -> None:
     assert plan.check(other, encrypted=0).bits > 12
 
 
-def test_variances_of_keys() -> None:
+def test_variances_of_keys():
     """Their divisor is n - 1 as that of columns, but not in NumPy's functions."""
 
-    def study(t: Any) -> dict[str, Any]:
+    def study(t):
         z = (t.a - t.a.mean()) / t.a.std()
         numbers = [
             (2 * t.a).var(),
@@ -204,7 +199,7 @@ def test_variances_of_keys() -> None:
     assert_like(evaluated(study, spec, FRAMES[False]), study(FRAMES[False]))
 
 
-def test_lengths() -> None:
+def test_lengths():
     table = hm.Table.encrypt(FRAMES[False], ranges=RANGES, keys=["k"], steps={"m": 0.5})
     some = FRAMES[False][FRAMES[False].k == "u"]
     assert (len(table), len(table.a), len(table.k)) == (ROWS, ROWS, ROWS)
@@ -219,7 +214,7 @@ def test_lengths() -> None:
 
 SERIES = pd.Series(np.arange(ROWS) % 3, index=np.arange(ROWS)[::-1])
 """pandas aligns it by an index that programs do not have, also where it is in order."""
-REFUSED: dict[str, tuple[Study, type[Exception], str]] = {
+REFUSED = {
     "mask of another filter": (lambda t: t[t[t.a > 2].f], MismatchError, "other filters"),
     "columns of two filters": (lambda t: t[t.a > 2].a + t.a, MismatchError, "different filters"),
     "assigned of another filter": (lambda t: t.assign(z=t[t.a > 2].a), MismatchError, "other filters"),
@@ -269,13 +264,13 @@ REFUSED: dict[str, tuple[Study, type[Exception], str]] = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_refused(name: str) -> None:
+def test_refused(name):
     study, error, words = REFUSED[name]
     with pytest.raises(error, match=words):
         evaluated(study, SPECS[False], FRAMES[False])
 
 
-def test_truth_values_some_of_which_are_missing() -> None:
+def test_truth_values_some_of_which_are_missing():
     frame = {"b": [True, None, False, True], "c": [True, True, None, False], "x": [1.0, 2.0, 4.0, 8.0]}
     table = hm.Table.encrypt(frame, ranges={"x": (0, 9)})
     series = pd.Series(frame["b"], dtype="boolean")
@@ -312,7 +307,7 @@ COLUMNS = {
 
 
 @pytest.mark.parametrize("name", COLUMNS)
-def test_columns_with_missing_values_of_any_library(name: str) -> None:
+def test_columns_with_missing_values_of_any_library(name):
     column = COLUMNS[name]
     frames = [{"x": column}] + ([] if name == "masked" else [pd.DataFrame({"x": column})])
     for frame in frames:
@@ -322,26 +317,26 @@ def test_columns_with_missing_values_of_any_library(name: str) -> None:
         assert (values.tolist(), present.tolist()) == ([1, 0, 3, 4], [1, 0, 1, 1])
 
 
-KINDS: list[list[Any]] = [
+KINDS = [
     *([1.0, 2.0], [1.5, 2.0], [1.0, np.nan], [1.5, np.nan], [1.5, None], [1, 2], [1, None]),
     *([True, False], [True, None], ["a", "b"], ["a", None]),
 ]
 
 
 @pytest.mark.parametrize("values", KINDS)
-def test_kinds_of_columns_are_pandas_s(values: list[Any]) -> None:
+def test_kinds_of_columns_are_pandas_s(values):
     """Numbers next to missing ones are whole if they all are, as convert_dtypes has it."""
     series = pd.Series(values)
     wanted = series.convert_dtypes() if series.isna().any() else series
-    frames: tuple[Any, ...] = ({"x": values}, {"x": series}, pd.DataFrame({"x": wanted}))
+    frames = ({"x": values}, {"x": series}, pd.DataFrame({"x": wanted}))
     for column in (read_frame(each)["x"] for each in frames):
         assert column.kind == wanted.dtype.kind
-    options: Any = {} if wanted.dtype.kind in "Ob" else {"ranges": {"x": (0, 5)}}
+    options = {} if wanted.dtype.kind in "Ob" else {"ranges": {"x": (0, 5)}}
     (own,) = hm.TableSpec.of({"x": values}, **options).columns
     assert (own.step, own.may_miss) == (None if wanted.dtype.kind == "f" else 1, bool(series.isna().any()))
 
 
-def test_truths_and_dates_with_missing_values() -> None:
+def test_truths_and_dates_with_missing_values():
     (own,) = hm.TableSpec.of({"b": pd.array([True, None], dtype="boolean")}).columns
     assert (own.is_truth, own.may_miss) == (True, True)
     dates = pd.to_datetime(["2020-01-01", None, "2020-01-02"])
@@ -364,7 +359,7 @@ def test_truths_and_dates_with_missing_values() -> None:
     )
 
 
-def test_keys_do_not_change() -> None:
+def test_keys_do_not_change():
     """Programs depend on them."""
     keys = np.array(["u", "v"])
     spec = hm.TableSpec.of({"x": [1.0, 2.0], "k": keys}, ranges={"x": (0, 5)}, keys=["k"])
@@ -374,7 +369,7 @@ def test_keys_do_not_change() -> None:
         spec.keys["k"][0] = "w"
 
 
-def test_integers_of_results_are_whole() -> None:
+def test_integers_of_results_are_whole():
     """As pandas has them, where no value is missing; of sums near 6,000 16 bits are too few for it."""
     rng = np.random.default_rng(3)
     frame = pd.DataFrame(
@@ -383,7 +378,7 @@ def test_integers_of_results_are_whole() -> None:
     frame["key"] = rng.choice(["x", "y"], 24)
     spec = hm.TableSpec.of(frame, ranges={"i": (-5, 7), "u": (0, 255)}, keys=["key"])
 
-    def study(t: Any) -> Any:
+    def study(t):
         whole = {"max": t.i.max(), "sum": t.i.sum(), "of some": t[t.b].i.min(), "column": t.i * t.i - 1}
         of_groups = {"by": t.groupby("key").i.sum(), "by some": t[t.b].groupby("key").i.max()}
         return whole | of_groups | {"real": t.i.mean(), "long": t.u.sum()}

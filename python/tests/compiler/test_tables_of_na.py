@@ -1,10 +1,5 @@
 """Missing values that pandas keeps in comparisons (NA), and arrays that NumPy gives in place of columns."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -26,9 +21,8 @@ FRAME = pd.DataFrame(
     }
 )
 SPEC = hm.TableSpec.of(FRAME, ranges={"a": (0, 5), "n": (0, 3), "m": (0, 2)}, keys=["k"], steps={"m": 0.5})
-Study = Callable[[Any], Any]
 
-OF_NA: dict[str, Study] = {
+OF_NA = {
     "not equal": lambda t: t[t.n != 2].a.sum(),
     "all": lambda t: (t.n >= 0).all(),
     "mean": lambda t: (t.n > 1).mean(),
@@ -71,7 +65,7 @@ OF_NA: dict[str, Study] = {
     "is finite of NaN": lambda t: (~np.isfinite(t.m)).sum(),
     "as floats": lambda t: (t.n.astype(float) != 2).mean(),
 }
-OF_NUMPY: dict[str, Study] = {
+OF_NUMPY = {
     **{
         f"{name} of where": lambda t, name=name: getattr(np.where(t.f, t.a, 2), name)()
         for name in ("sum", "mean", "var", "std", "max", "min", "prod", "any", "all")
@@ -101,11 +95,11 @@ OF_NUMPY: dict[str, Study] = {
 
 
 @pytest.mark.parametrize("study", [*OF_NA.values(), *OF_NUMPY.values()], ids=[*OF_NA, *OF_NUMPY])
-def test_studies_are_pandas_s(study: Study) -> None:
+def test_studies_are_pandas_s(study):
     assert_like(evaluated(study, SPEC, FRAME), study(FRAME))
 
 
-def test_encrypted() -> None:
+def test_encrypted():
     names = (
         "not equal",
         "all",
@@ -116,7 +110,7 @@ def test_encrypted() -> None:
     )
     both = {**OF_NA, **OF_NUMPY}
 
-    def study(t: Any) -> dict[str, Any]:
+    def study(t):
         return {name: both[name](t) for name in names}
 
     plan = hm.compile(study, SPEC, params=shallow())
@@ -125,7 +119,7 @@ def test_encrypted() -> None:
         assert_like(plan.local(threads=1)(frame), study(frame), room=0.01)
 
 
-REFUSED: dict[str, tuple[Study, str]] = {
+REFUSED = {
     "where by NA": (lambda t: np.where(t.n > 1, t.a, 0).sum(), "fillna"),
     "where of NA": (lambda t: np.where(t.f, t.n, 0).sum(), "fillna"),
     "column's where by NA": (lambda t: t.a.where(t.n > 1, 0).sum(), "fillna"),
@@ -135,17 +129,17 @@ REFUSED: dict[str, tuple[Study, str]] = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_refused(name: str) -> None:
+def test_refused(name):
     study, words = REFUSED[name]
     with pytest.raises(TypeError, match=words):
         evaluated(study, SPEC, FRAME)
 
 
-def test_ends_of_truth_values_are_truth_values_where_there_are_some() -> None:
+def test_ends_of_truth_values_are_truth_values_where_there_are_some():
     frame = pd.DataFrame({"a": [1, 2, 3, 4], "f": [True, False, False, True], "k": list("xyxy")})
     frame["n"] = pd.array([True, None, False, None], dtype="boolean")
 
-    def study(t: Any) -> Any:
+    def study(t):
         some = t[t.a > 1]
         return {"max": some.f.max(), "min": some.f.min(), "na": t.n.min(), "none": t[t.a > 4].f.max()}
 

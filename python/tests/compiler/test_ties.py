@@ -1,14 +1,11 @@
 """Maxima of equal values, whose signs are chains of steep polynomials, by NumPy with complex noise."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.polynomial import chebyshev
 
 import hemera as hm
 from hemera import circuits
-from hemera.circuits import Function
 from hemera.circuits.functions import stages_of
 from hemera.compiler.compiling import compile as compiled_once
 from hemera.program.operations.circuits import MOST_NOISE
@@ -21,13 +18,13 @@ from ..refusals import raises
     [circuits.maximum(bits=20), circuits.relu(bits=20), circuits.abs(bits=20)],
     ids=lambda f: f.name,
 )
-def test_noise_of_both_parts_is_bounded_up_to_the_most_and_grows_above_it(function: Function) -> None:
+def test_noise_of_both_parts_is_bounded_up_to_the_most_and_grows_above_it(function):
     rng, nodes = np.random.default_rng(1), np.cos(np.pi * (np.arange(64) + 0.5) / 64)
     stages = [next(iter(functions.values())) for _, functions in stages_of(function).values()]
     signs = [each for each in stages if len(each.intervals) == 1 and each.depth > 1]
     chain = [chebyshev.chebinterpolate(stage.evaluate_clear, len(nodes) - 1) for stage in signs]
 
-    def largest(noise: float) -> float:
+    def largest(noise):
         width = 2.0 if function.name == "maximum" else 1.0
         parts = rng.normal(0, noise / width, (2, 200_000))
         sign = parts[0] + 1j * parts[1]
@@ -41,10 +38,10 @@ def test_noise_of_both_parts_is_bounded_up_to_the_most_and_grows_above_it(functi
     assert largest(6 * most) > 10
 
 
-def test_chained_maxima_of_equal_values_are_right_or_refused() -> None:
+def test_chained_maxima_of_equal_values_are_right_or_refused():
     """At 46 bits one of 8 slots was 2e-6 for 0, and another run ended with values beyond all bounds."""
 
-    def ordered(x: np.ndarray) -> np.ndarray:
+    def ordered(x):
         return np.sort(x[:3])
 
     plan = hm.compile(ordered, hm.ArraySpec((6,), range=(0, 1)), precision_bits=43, security=None)

@@ -1,9 +1,5 @@
 """Arrays of more elements than a ciphertext has slots: compiled, encrypted, in files, tables and servers."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -21,13 +17,14 @@ from hemera.package.interface import Interface
 from hemera.serving import Package
 
 from ..arrays.programs import listed
+from ..refusals import raises
 
 RNG = np.random.default_rng(9)
 Spec = hm.ArraySpec
 SLOTS = 512
 
 
-def shallow(depth: int = 8) -> hm.Parameters:
+def shallow(depth=8):
     """Insecure ones with 512 slots."""
     return hm.ckks.Parameters.for_circuit(depth, scale_bits=40, range_bits=20, degree=1024, security=None)
 
@@ -35,7 +32,7 @@ def shallow(depth: int = 8) -> hm.Parameters:
 MATRIX = RNG.uniform(-1, 1, (40, 30)) / 4
 KERNEL = np.array([0.25, 0.5, -0.25])
 
-PROGRAMS: dict[str, tuple[tuple[int, ...], Any]] = {
+PROGRAMS = {
     "moments": ((1300,), lambda x: {"mean": x.mean(), "var": x.var(), "sum": x.sum() / 8}),
     "elements": ((1300,), lambda x: [x * 2, x * x, 1 - x, np.exp(x)]),
     "centred": ((1025,), lambda x: x - x.mean()),
@@ -52,7 +49,7 @@ PROGRAMS: dict[str, tuple[tuple[int, ...], Any]] = {
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_encrypted_results_are_numpys(name: str) -> None:
+def test_encrypted_results_are_numpys(name):
     shape, program = PROGRAMS[name]
     x = RNG.uniform(-1, 1, shape)
     plan = hm.compile(program, Spec(shape, (-1, 1)), params=shallow(), precision_bits=14)
@@ -68,7 +65,7 @@ def test_encrypted_results_are_numpys(name: str) -> None:
     assert plan.expected_bits(x[None]) > 10
 
 
-def test_shapes_beside_the_number_of_slots() -> None:
+def test_shapes_beside_the_number_of_slots():
     for size in (SLOTS - 1, SLOTS, SLOTS + 1, 2 * SLOTS, 2 * SLOTS + 1):
         plan = hm.compile(
             lambda x: {"twice": 2 * x, "sum": x.sum()}, Spec((size,), (-1, 1)), params=shallow(1)
@@ -81,8 +78,8 @@ def test_shapes_beside_the_number_of_slots() -> None:
         assert found["sum"] == pytest.approx(x.sum(), abs=1e-4)
 
 
-def test_several_inputs_of_different_sizes() -> None:
-    def program(x: Any, y: Any, z: Any) -> Any:
+def test_several_inputs_of_different_sizes():
+    def program(x, y, z):
         return {"a": x[:700] * y, "b": (x.reshape(100, 13) * z).sum()}
 
     specs = Spec((1300,), (-1, 1)), Spec((700,), (0, 2)), Spec((100, 13), (-3, 0))
@@ -93,14 +90,13 @@ def test_several_inputs_of_different_sizes() -> None:
         np.testing.assert_allclose(found[name], value, atol=1e-4)
     clear = plan.evaluate_clear(x, y, z)
     np.testing.assert_allclose(clear["a"], x[:700] * y, atol=1e-9)
-    with pytest.raises(MismatchError, match="700"):
-        plan.evaluate_clear(x, y[:-1], z)
+    raises(MismatchError, "700", lambda: plan.evaluate_clear(x, y[:-1], z))
     # The array's own name, not that of one of its ciphertexts.
     with pytest.raises(ParameterError, match=r"y: the model is for values from 0\.0 to 2\.0"):
         plan.evaluate_clear(x, y - 1, z)
 
 
-def test_samples_and_checks() -> None:
+def test_samples_and_checks():
     samples = RNG.uniform(-1, 1, (6, 900))
     plan = hm.compile(
         lambda x: np.tanh(2 * x), samples[0], calibrate=samples, params=shallow(), precision_bits=10
@@ -114,12 +110,12 @@ def test_samples_and_checks() -> None:
 
 
 @pytest.mark.parametrize("scheme", ["bfv", "bgv"])
-def test_exact_programs(scheme: str) -> None:
+def test_exact_programs(scheme):
     kind = {"bfv": hm.bfv, "bgv": hm.bgv}[scheme].Parameters
     params = kind.for_circuit(8, plain_bits=30, degree=4096, security=None)
     rows = params.max_slots // 2
 
-    def survey(x: Any) -> Any:
+    def survey(x):
         return {
             "counts": np.histogram(x, [1, 2, 3, 4, 5, 6])[0],
             "above": (x > 3).sum(),
@@ -135,15 +131,14 @@ def test_exact_programs(scheme: str) -> None:
     for name, value in survey(x).items():
         np.testing.assert_array_equal(found[name], value)
         np.testing.assert_array_equal(clear[name], value)
-    with pytest.raises(ParameterError, match="x: the model is for values from 1"):
-        plan.evaluate_clear(x + 1)
+    raises(ParameterError, "x: the model is for values from 1", lambda: plan.evaluate_clear(x + 1))
 
 
-def test_tables_of_their_kinds_are_cut() -> None:
+def test_tables_of_their_kinds_are_cut():
     """Elements of different ranges have tables of their own, which are cut as the elements are."""
     low = RNG.integers(0, 3, 3000)
 
-    def program(x: Any) -> Any:
+    def program(x):
         return (x + low) % 4 == 1
 
     plan = hm.compile(program, Spec((3000,), (0, 3)), scheme="bfv", params=_bfv(10), security=None)
@@ -151,11 +146,11 @@ def test_tables_of_their_kinds_are_cut() -> None:
     np.testing.assert_array_equal(plan.evaluate_clear(x), program(x))
 
 
-def _bfv(depth: int) -> hm.Parameters:
+def _bfv(depth):
     return hm.bfv.Parameters.for_circuit(depth, plain_bits=25, degree=4096, security=None)
 
 
-def test_more_rows_than_slots() -> None:
+def test_more_rows_than_slots():
     """With parameters that are found, of the largest ring."""
     x = RNG.uniform(0, 120, 100_000)
     plan = hm.compile(lambda x: {"mean": x.mean(), "var": x.var()}, Spec((100_000,), (0, 120)))
@@ -169,19 +164,19 @@ def test_more_rows_than_slots() -> None:
     assert plan.expected_bits(x[None]) == pytest.approx(measured, abs=4)
 
 
-def test_too_many_ciphertexts_are_refused_before_anything_is_made() -> None:
+def test_too_many_ciphertexts_are_refused_before_anything_is_made():
     with pytest.raises(ParameterError, match="8192 ciphertexts; at most 4096"):
         hm.compile(lambda x: x, Spec((1 << 28,), (0, 1)))
     with pytest.raises(ParameterError, match="8192 ciphertexts; at most 4096"):
         hm.compile(lambda x: x, Spec((1 << 28,), (0, 1)), scheme="bgv")
 
 
-def study(t: Any) -> Any:
+def study(t):
     old = t[t.age > 60]
     return {"stay": old.stay.mean(), "old": old.stay.count(), "by ward": t.groupby("ward").stay.mean()}
 
 
-def patients(rows: int) -> pd.DataFrame:
+def patients(rows):
     return pd.DataFrame(
         {
             "age": RNG.integers(0, 100, rows).astype(float),
@@ -191,7 +186,7 @@ def patients(rows: int) -> pd.DataFrame:
     )
 
 
-def test_tables() -> None:
+def test_tables():
     frame = patients(1100)
     ranges = {"age": (0, 100), "stay": (0, 60)}
     spec = hm.TableSpec.of(frame, ranges=ranges, keys=["ward"], steps={"age": 1})
@@ -203,7 +198,7 @@ def test_tables() -> None:
     pd.testing.assert_series_equal(found["by ward"], frame.groupby("ward").stay.mean(), atol=0.01)
 
 
-def test_estimators_of_many_features() -> None:
+def test_estimators_of_many_features():
     linear = pytest.importorskip("sklearn.linear_model")
     x = RNG.normal(size=(60, 700))
     model = linear.LinearRegression().fit(x, x[:, :3].sum(1))
@@ -213,20 +208,20 @@ def test_estimators_of_many_features() -> None:
     np.testing.assert_allclose(loaded.evaluate_clear(x[:5]), model.predict(x[:5]), atol=1e-2)
 
 
-def test_arrays_with_values() -> None:
+def test_arrays_with_values():
     values = RNG.uniform(-1, 1, 1300)
     x = hm.array(values, range=(-1, 1))
     found = (x * x).mean().decrypt(params=shallow(3), threads=1)
     assert found == pytest.approx((values**2).mean(), abs=1e-5)
 
 
-def squares() -> Any:
+def squares():
     return hm.compile(
         lambda x: {"y": x * x, "m": x.mean()}, Spec((1300,), (-1, 1)), params=shallow(2), name="large"
     )
 
 
-def test_files_whose_layouts_do_not_fit() -> None:
+def test_files_whose_layouts_do_not_fit():
     interface = squares().package.interface
     data = interface.describe()
     assert Interface.from_dict(data).encoding == interface.encoding
@@ -236,23 +231,22 @@ def test_files_whose_layouts_do_not_fit() -> None:
         {**arrays, "outputs": arrays["outputs"][:1]},
         {**arrays, "inputs": arrays["outputs"][1:]},
     ):
-        with pytest.raises(FormatError, match="layouts of"):
-            Interface.from_dict({**data, "encoding": wrong})
+        raises(FormatError, "layouts of", Interface.from_dict, {**data, "encoding": wrong})
 
 
-def test_tiles_are_placed_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tiles_are_placed_as_one(monkeypatch):
     """The search for bootstraps sees an array, however many tiles it has, at the time of all of them."""
     params = hm.ckks.Parameters.for_bootstrapping("test-40")
-    seen: list[Any] = []
+    seen = []
     place = bootstraps.place
 
-    def watched(inputs: Any, steps: Any, **options: Any) -> Any:
+    def watched(inputs, steps, **options):
         seen.append((inputs, steps))
         return place(inputs, steps, **options)
 
     monkeypatch.setattr(bootstraps, "place", watched)
 
-    def long(x: Any, y: Any) -> Any:
+    def long(x, y):
         for _ in range(7):
             x = x * x * 0.5 + y
         return x
@@ -270,7 +264,7 @@ def test_tiles_are_placed_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
         assert three.cost(5) == pytest.approx(3 * one.cost(5))
 
 
-def test_streamed_matrices_are_not_kept_by_a_second_tile() -> None:
+def test_streamed_matrices_are_not_kept_by_a_second_tile():
     weights = RNG.uniform(-1, 1, (8, 8))
     plan = hm.compile(lambda x: x @ weights, Spec((128, 8), (-1, 1)), params=shallow(1))
     context = hm.Context(plan.params, threads=1)
@@ -280,7 +274,7 @@ def test_streamed_matrices_are_not_kept_by_a_second_tile() -> None:
     assert not model.captures
 
 
-def test_sums_after_equal_ones_take_no_level() -> None:
+def test_sums_after_equal_ones_take_no_level():
     """A sum takes a mask where unused slots hold other values, and none where they hold zeros."""
     plan = hm.compile(lambda x: [np.exp(x).sum(), x.sum()], Spec((12,), (-1, 1)), params=shallow())
     operations = plan.package.program.operations
@@ -290,7 +284,7 @@ def test_sums_after_equal_ones_take_no_level() -> None:
     np.testing.assert_allclose(listed(found), [np.exp(x).sum(), x.sum()], atol=1e-3)
 
 
-def test_equal_maps_of_different_layouts() -> None:
+def test_equal_maps_of_different_layouts():
     """What is made once for equal maps is for the layouts of both ends."""
     program = TensorProgram()
     matrix = SparseMap.dense(RNG.uniform(-1, 1, (16, 16)))
@@ -309,10 +303,10 @@ def test_equal_maps_of_different_layouts() -> None:
         np.testing.assert_allclose(layout.unpack(own), expected, atol=1e-12)
 
 
-def test_equal_tiles_share_their_matrices() -> None:
+def test_equal_tiles_share_their_matrices():
     weights = RNG.uniform(-1, 1, (8, 8))
 
-    def layer(x: Any) -> Any:
+    def layer(x):
         return (x @ weights) ** 2
 
     one, four = (hm.compile(layer, Spec((64 * n, 8), (-1, 1)), params=shallow(3)) for n in (1, 4))
@@ -326,7 +320,7 @@ def test_equal_tiles_share_their_matrices() -> None:
     assert sum(own > 0 for own in model.encoded_bytes) == 1
     assert loaded.prepare(context, weights_memory=0).streamed_bytes == max(model.encoded_bytes)
 
-    def other(x: Any) -> Any:
+    def other(x):
         return np.concatenate([x[:64] @ weights, x[64:] @ weights.T]) ** 2
 
     x = RNG.uniform(-1, 1, (128, 8))

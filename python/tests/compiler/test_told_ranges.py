@@ -1,10 +1,7 @@
 """What a model's file tells of its outputs: the ranges that samples show, what inputs can lead to, and what
 clients do with inputs and results. The judges are NumPy and interval arithmetic by hand."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -25,21 +22,20 @@ SAMPLES = RNG.normal(size=(50, 6))
 LOW, HIGH = -5.0, 4.0
 MOST = float(np.maximum(WEIGHTS * LOW, WEIGHTS * HIGH).sum())
 LEAST = float(np.minimum(WEIGHTS * LOW, WEIGHTS * HIGH).sum())
-Ends = tuple[float, float]
 
 
-def compiled(function: Any, spec: hm.ArraySpec, samples: Any, **options: Any) -> hm.Compiled:
+def compiled(function, spec, samples, **options):
     own = {"calibrate": samples, "precision_bits": 8, "security": None, **options}
     return hm.compile(function, spec, **own)
 
 
-def shown(values: Any, margin: float) -> Ends:
+def shown(values, margin):
     """The range of samples, widened to both sides by a part."""
     room = margin * float(np.ptp(values))
     return float(values.min()) - room, float(values.max()) + room
 
 
-def told(plan: hm.Compiled) -> list[tuple[float, float, float]]:
+def told(plan):
     found = []
     for spec in plan.package.outputs:
         assert spec.low is not None
@@ -52,12 +48,10 @@ def told(plan: hm.Compiled) -> list[tuple[float, float, float]]:
 @pytest.mark.parametrize("margin", [0.1, 0.5])
 @pytest.mark.parametrize("watch", [True, False])
 @pytest.mark.parametrize(("factor", "number"), [(3.0, 1.0), (-2.0, 5.0), (0.5, 0.0)])
-def test_ranges_and_reaches_of_results_and_watched_values(
-    margin: float, watch: bool, factor: float, number: float
-) -> None:
+def test_ranges_and_reaches_of_results_and_watched_values(margin, watch, factor, number):
     """With watched outputs results are any that inputs allow; alone they lie where samples showed them."""
 
-    def program(x: Any) -> Any:
+    def program(x):
         inner = factor * (x @ WEIGHTS) + number
         return {"line": inner, "bent": np.tanh(inner)}
 
@@ -75,7 +69,7 @@ def test_ranges_and_reaches_of_results_and_watched_values(
         assert found[2] == pytest.approx((*ends, reach))
 
 
-def test_what_samples_show_in_full_is_told_of_no_result() -> None:
+def test_what_samples_show_in_full_is_told_of_no_result():
     plan = compiled(lambda x: x * 2, hm.ArraySpec((6,), range=(LOW, HIGH)), None, calibrate=None)
     (spec,) = plan.package.outputs
     assert (spec.low, spec.high, spec.reach) == (None, None, None)
@@ -83,10 +77,10 @@ def test_what_samples_show_in_full_is_told_of_no_result() -> None:
 
 @pytest.mark.parametrize("middle", [1e4, -1e4])
 @pytest.mark.parametrize("watch", [True, False])
-def test_scaled_results_reach_what_is_decrypted_of_them(middle: float, watch: bool) -> None:
+def test_scaled_results_reach_what_is_decrypted_of_them(middle, watch):
     """Inputs far from 0: what is decrypted is (result - number) / factor, and no larger than what is told."""
 
-    def program(x: Any) -> Any:
+    def program(x):
         return {"sum": x @ np.abs(WEIGHTS), "first": 3 * x[0] - 7, "bent": np.tanh((x[1] - middle) / 2)}
 
     samples = middle + SAMPLES / np.abs(SAMPLES).max() / 2
@@ -124,7 +118,7 @@ def test_scaled_results_reach_what_is_decrypted_of_them(middle: float, watch: bo
         encoding.decode(decrypted, outputs, 3)
 
 
-def test_what_is_encrypted_of_samples_and_told_of_results() -> None:
+def test_what_is_encrypted_of_samples_and_told_of_results():
     """(x - number) / factor; None stays None."""
     whole = compiled(
         lambda x: {"a": x, "b": x}, hm.ArraySpec((6,), (LOW, HIGH)), None, calibrate=None
@@ -142,13 +136,13 @@ def test_what_is_encrypted_of_samples_and_told_of_results() -> None:
 
 
 @pytest.mark.parametrize("watch", [True, False])
-def test_room_for_results_is_each_one_by_its_own_scale(watch: bool, monkeypatch: Any) -> None:
+def test_room_for_results_is_each_one_by_its_own_scale(watch, monkeypatch):
     """A large result of a large factor needs no more room than a small one: 4 at most, whatever the units."""
     reaches = []
     made = compiling.Search
     monkeypatch.setattr(compiling, "Search", lambda *args: reaches.append(made(*args).reach) or made(*args))
 
-    def program(x: Any) -> Any:
+    def program(x):
         return {"large": 3000 * x[0], "small": x[1] / 4096, "bent": np.tanh(x[2] - 1e4)}
 
     samples = 1e4 + SAMPLES / np.abs(SAMPLES).max() / 2
@@ -160,7 +154,7 @@ def test_room_for_results_is_each_one_by_its_own_scale(watch: bool, monkeypatch:
 @pytest.mark.parametrize(
     ("value", "possible"), [(1199.0, True), (1201.0, False), (801.0, True), (799, False)]
 )
-def test_rows_are_said_to_be_possible_in_units_of_results(value: float, possible: bool) -> None:
+def test_rows_are_said_to_be_possible_in_units_of_results(value, possible):
     """100 y + 1000 is a result and inputs lead to y up to 2: results from 800 to 1200 may be right."""
     spec = OutputSpec("y", 1, low=950.0, high=1050.0, reach=2.0)
     with pytest.warns(RangeWarning, match="may have left theirs" if possible else "have left theirs, and"):
@@ -168,7 +162,7 @@ def test_rows_are_said_to_be_possible_in_units_of_results(value: float, possible
 
 
 @pytest.mark.parametrize("order", ["xy", "yx"])
-def test_rows_by_name_are_watched_as_their_inputs(order: str) -> None:
+def test_rows_by_name_are_watched_as_their_inputs(order):
     """Here with nothing watched by outputs: the program in the clear names the rows."""
     samples = {"x": SAMPLES[:, :2] * 0.5, "y": SAMPLES[:, :2] * 0.5}
     specs = [hm.ArraySpec((2,), range=(-2, 2), name="x"), hm.ArraySpec((2,), range=(-50, 50), name="y")]
@@ -186,11 +180,11 @@ def test_rows_by_name_are_watched_as_their_inputs(order: str) -> None:
     np.testing.assert_allclose(found["output0"][0], np.tanh(0.3), atol=2.0**-6)
 
 
-def test_small_results_have_room_beyond_samples_next_to_large_ones() -> None:
+def test_small_results_have_room_beyond_samples_next_to_large_ones():
     """What clients decrypt is scaled: a hundred times the samples of the small one, 1.5e-3 in all."""
     samples = 1e4 + RNG.uniform(-1, 1, (50, 4)) * [0.01, 0.01, 1, 1]
 
-    def program(x: Any) -> Any:
+    def program(x):
         return {"small": (x - 1e4) @ [1e-3, -5e-4, 0, 0], "large": (x - 1e4) @ [0, 0, 1000, -500]}
 
     spec = hm.ArraySpec((4,), range=(1e4 - 1, 1e4 + 1))

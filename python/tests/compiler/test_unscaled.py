@@ -1,10 +1,6 @@
 """Matrices that are not rescaled: NumPy's results in smaller rings, and where they stay rescaled."""
 
-from __future__ import annotations
-
 import itertools
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -22,34 +18,34 @@ OTHERS = RNG.normal(size=(30, 20)) / 16
 SAMPLES = RNG.uniform(-1, 1, (2048, SIZES[0]))
 
 
-def layer(x: Any, at: int) -> Any:
+def layer(x, at):
     return x @ WEIGHTS[at] + BIASES[at]
 
 
-def two_layers(x: Any) -> Any:
+def two_layers(x):
     return layer(layer(x, 0) ** 2, 1)
 
 
-def three_layers(x: Any) -> Any:
+def three_layers(x):
     return layer(two_layers(x) ** 2, 2)
 
 
-def compiled(program: Callable[..., Any], samples: int, **options: Any) -> hm.Compiled:
+def compiled(program, samples, **options):
     own = {"calibrate": SAMPLES[:100], "precision_bits": 6, "layout": "ciphertexts", **options}
     return hm.compile(program, hm.ArraySpec((SIZES[0],), range=(-1, 1)), samples=samples, **own)
 
 
-def is_unscaled(plan: hm.Compiled) -> bool:
+def is_unscaled(plan):
     operations = [node.operation for node in plan.package.program.nodes]
     return any(isinstance(each, MatrixRows) and not each.rescaled for each in operations)
 
 
-def bits_of(plan: hm.Compiled, program: Callable[..., Any], x: Any = SAMPLES) -> float:
+def bits_of(plan, program, x=SAMPLES):
     wanted = program(x)
     return float(-np.log2(np.abs(plan.local(threads=1)(x) - wanted).max() / np.abs(wanted).max()))
 
 
-PROGRAMS: dict[str, tuple[Callable[..., Any], int, int, int]] = {
+PROGRAMS = {
     # The program, samples, N, and primes.
     "layer": (lambda x: layer(x, 0), 1024, 2048, 1),
     "square": (lambda x: layer(x, 0) ** 2, 1024, 4096, 2),
@@ -65,7 +61,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], int, int, int]] = {
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_results_are_numpys_in_a_small_ring(name: str) -> None:
+def test_results_are_numpys_in_a_small_ring(name):
     program, samples, degree, primes = PROGRAMS[name]
     plan = compiled(program, samples)
     assert is_unscaled(plan)
@@ -78,7 +74,7 @@ def test_results_are_numpys_in_a_small_ring(name: str) -> None:
     assert bits == pytest.approx(plan.expected_bits(SAMPLES[:64]), abs=2)
 
 
-def test_noise_is_less_than_the_promise() -> None:
+def test_noise_is_less_than_the_promise():
     """Next to the rounded weights in the clear, results have a bit more than was asked for."""
     plan = compiled(two_layers, 1024)
     first, second = (node.operation for node in plan.package.program.nodes if is_matrix(node.operation))
@@ -90,14 +86,12 @@ def test_noise_is_less_than_the_promise() -> None:
 
 
 @pytest.mark.parametrize(("noise", "taken"), [(7.0, True), (6.99, False)])
-def test_a_bit_more_than_was_asked_for_is_enough(
-    noise: float, taken: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bit_more_than_was_asked_for_is_enough(noise, taken, monkeypatch):
     monkeypatch.setattr("hemera.compiler.layouts.bits_of_noise", lambda *_: noise)
     assert is_unscaled(compiled(two_layers, 4096)) == taken
 
 
-def is_matrix(operation: Any) -> bool:
+def is_matrix(operation):
     return isinstance(operation, MatrixRows)
 
 
@@ -115,20 +109,20 @@ def is_matrix(operation: Any) -> bool:
         (lambda x: x[..., ::-1] @ np.ones((30, 3)), {}),  # an exact one
     ],
 )
-def test_others_are_rescaled(program: Callable[..., Any], options: dict[str, Any]) -> None:
+def test_others_are_rescaled(program, options):
     plan = compiled(program, 4096, **options)
     assert not is_unscaled(plan)
     assert bits_of(plan, program) > 5
 
 
-def test_given_parameters_are_taken() -> None:
+def test_given_parameters_are_taken():
     params = hm.ckks.Parameters.for_circuit(3, scale_bits=30, range_bits=9, slots=1024, security=None)
     plan = compiled(two_layers, 1024, params=params)
     assert plan.params == params
     assert not is_unscaled(plan)
 
 
-def test_results_at_the_ends_of_their_range() -> None:
+def test_results_at_the_ends_of_their_range():
     """All slots alike are one large coefficient, which decryption must not refuse."""
     weights = np.full((30, 2), 1 / 30) * [1, -3.97]
     ends = np.concatenate([np.ones((1, 30)), -np.ones((1, 30))])
@@ -139,7 +133,7 @@ def test_results_at_the_ends_of_their_range() -> None:
     assert np.abs(found - [1, 3.97**2] @ more).max() < 0.6
 
 
-def test_samples_along_an_axis() -> None:
+def test_samples_along_an_axis():
     plan = hm.compile(
         two_layers, hm.ArraySpec(SAMPLES.shape, range=(-1, 1)), precision_bits=6, layout="ciphertexts"
     )
@@ -148,7 +142,7 @@ def test_samples_along_an_axis() -> None:
     assert bits_of(plan, two_layers) > 5.5
 
 
-def test_models_keep_it_in_their_files() -> None:
+def test_models_keep_it_in_their_files():
     plan = compiled(two_layers, 1024)
     loaded = Package.load(plan.package.to_bytes())
     assert [
@@ -166,7 +160,7 @@ def test_models_keep_it_in_their_files() -> None:
         MatrixRows(np.eye(3) / 3, np.arange(3)[:, None], 32, rescaled=False).validated("ckks")
 
 
-def test_scales_of_all_levels_are_equal() -> None:
+def test_scales_of_all_levels_are_equal():
     params = hm.ckks.Parameters.from_bits(
         degree=4096,
         prime_bits=[33, 37, 30],

@@ -1,49 +1,46 @@
 """Compiled programs with fewer keys: the bytes told are those of the file, and results are NumPy's."""
 
-from __future__ import annotations
-
 import re
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
 
 import hemera as hm
 from hemera.circuits.needs import size_text
-from hemera.compiler import Compiled, uploads
+from hemera.compiler import uploads
 
 from .compile_cases import deep
 
 RNG = np.random.default_rng(60)
 WEIGHTS = [RNG.normal(0, 1 / np.sqrt(shape[0]), shape) for shape in ((48, 32), (32, 32), (32, 10))]
-BANDS: Any = sum(np.diag(RNG.uniform(0.5, 1, 64 - abs(k)), k) for k in (-17, -16, -1, 0, 1, 16, 17))
+BANDS = sum(np.diag(RNG.uniform(0.5, 1, 64 - abs(k)), k) for k in (-17, -16, -1, 0, 1, 16, 17))
 DEVICE = "cpu-avx512-16"
 
 
-def network(x: Any) -> Any:
+def network(x):
     x = x @ WEIGHTS[0]
     x = (x * x) @ WEIGHTS[1]
     return (x * x) @ WEIGHTS[2]
 
 
-def bands(x: Any) -> Any:
+def bands(x):
     """Diagonals on both sides, some far from others."""
     return BANDS @ x
 
 
-def compiled(function: Any, width: int, limit: int | None = None, **options: Any) -> Compiled:
+def compiled(function, width, limit=None, **options):
     spec = hm.ArraySpec((width,), range=(-1, 1))
     return hm.compile(function, spec, upload_limit=limit, **{"security": None, **options})
 
 
-def file_bytes(plan: Compiled) -> int:
+def file_bytes(plan):
     ctx = hm.Context(plan.params)
     return len(bytes(plan.generate_keys(ctx, ctx.generate_secret_key())))
 
 
 @pytest.mark.parametrize(("function", "width", "least_keys"), [(network, 48, 4), (bands, 64, 2)])
-def test_each_limit_is_kept(function: Any, width: int, least_keys: int) -> None:
+def test_each_limit_is_kept(function, width, least_keys):
     x = RNG.uniform(-1, 1, width)
     plan, before, keys = compiled(function, width), 0.0, 0
     refused = ""
@@ -73,12 +70,12 @@ def test_each_limit_is_kept(function: Any, width: int, least_keys: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_of_ways_as_fast_the_fewest_bytes(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+def test_of_ways_as_fast_the_fewest_bytes(monkeypatch, seed):
     """A search finds ways of these seconds and bytes, and the judge looks at all of them."""
     ways = np.random.default_rng(seed).integers(1, 6, (12, 2)).tolist()
 
     class Found(uploads._Search):
-        def __init__(self, *_: Any) -> None:
+        def __init__(self, *_):
             pass
 
         found = lambda _: iter(ways)  # noqa: E731
@@ -89,8 +86,8 @@ def test_of_ways_as_fast_the_fewest_bytes(monkeypatch: pytest.MonkeyPatch, seed:
 
     monkeypatch.setattr(uploads, "_Search", Found)
     told = SimpleNamespace(upload_bytes=lambda _: 9)
-    program: Any = SimpleNamespace(told_keys=lambda *_: told, levels=lambda _: [], operations={})
-    params: Any = SimpleNamespace(rescaling="automatic")
+    program = SimpleNamespace(told_keys=lambda *_: told, levels=lambda _: [], operations={})
+    params = SimpleNamespace(rescaling="automatic")
     for limit in range(1, 7):
         fits = [way for way in ways if way[1] <= limit]
         if fits:
@@ -100,7 +97,7 @@ def test_of_ways_as_fast_the_fewest_bytes(monkeypatch: pytest.MonkeyPatch, seed:
                 uploads.within(program, params, limit, DEVICE)
 
 
-def test_keys_of_fewer_bytes_do_not_serve_the_model_without_a_limit() -> None:
+def test_keys_of_fewer_bytes_do_not_serve_the_model_without_a_limit():
     plan = compiled(network, 48)
     fewer = compiled(network, 48, plan.cost().upload_bytes // 2)
     assert fewer.params == plan.params
@@ -114,8 +111,8 @@ def test_keys_of_fewer_bytes_do_not_serve_the_model_without_a_limit() -> None:
     assert loaded.interface.keys == fewer.package.interface.keys
 
 
-def test_bootstraps_have_fewer_keys_too() -> None:
-    def long(x: Any) -> Any:
+def test_bootstraps_have_fewer_keys_too():
+    def long(x):
         for _ in range(9):
             x = 1 - (x * x) @ means
         return x
@@ -147,6 +144,6 @@ def test_bootstraps_have_fewer_keys_too() -> None:
         ({"limit": -1}, "upload_limit must be an integer of 0 or more, not -1"),
     ],
 )
-def test_other_uses_are_refused(options: dict[str, Any], words: str) -> None:
+def test_other_uses_are_refused(options, words):
     with pytest.raises(hm.errors.ParameterError, match=words):
         compiled(bands, 64, **{"limit": 1 << 20, **options})

@@ -1,13 +1,8 @@
 """Warnings name the rows that leave the ranges of samples, and none is silently wrong: the judge is NumPy."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 import warnings
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -20,6 +15,7 @@ from hemera.package.local_model import LocalModel
 from hemera.serving import Package
 from hemera.serving.home import Home
 
+from ..refusals import raises
 from ..serving.conftest import client_of
 from ..serving.conftest import serving as running
 
@@ -29,30 +25,28 @@ WEIGHTS /= np.linalg.norm(WEIGHTS)
 SAMPLES = RNG.normal(size=(100, 12))
 BITS = 10
 
-Told = list[str]
 
-
-def tanh(x: Any) -> Any:
+def tanh(x):
     return np.tanh(2 * (x @ WEIGHTS))
 
 
-def sigmoid(x: Any) -> Any:
+def sigmoid(x):
     return 1 / (1 + np.exp(-2 * (x @ WEIGHTS)))
 
 
-def root(x: Any) -> Any:
+def root(x):
     return np.sqrt((x @ WEIGHTS) ** 2 + 0.1)
 
 
 FUNCTIONS = [tanh, sigmoid, root]
 
 
-def compiled(function: Callable[..., Any] = tanh, **options: Any) -> hm.Compiled:
+def compiled(function=tanh, **options):
     own = {"calibrate": SAMPLES, "precision_bits": BITS, "security": None, **options}
     return hm.compile(function, SAMPLES[0], **own)
 
 
-def told(run: Callable[..., Any], *rows: Any) -> tuple[Any, Told]:
+def told(run, *rows):
     """A result, and what warnings said."""
     with warnings.catch_warnings(record=True) as given:
         warnings.simplefilter("always")
@@ -60,9 +54,9 @@ def told(run: Callable[..., Any], *rows: Any) -> tuple[Any, Told]:
     return found, [str(each.message) for each in given if each.category is RangeWarning]
 
 
-def named(texts: Told) -> set[int]:
+def named(texts):
     """The rows that warnings name; of many the first."""
-    found: set[int] = set()
+    found = set()
     for text in texts:
         numbers = re.match(r"rows? ([\d, ]+)", text)
         assert numbers is not None, text
@@ -70,20 +64,20 @@ def named(texts: Told) -> set[int]:
     return found
 
 
-def run_until_refused(plan: hm.Compiled, rows: Any) -> None:
+def run_until_refused(plan, rows):
     """Results that wrapped are refused where nothing is watched: after warnings."""
     with contextlib.suppress(NoiseError):
         plan.local(threads=1)(rows)
 
 
-def spread(count: int = 8) -> np.ndarray:
+def spread(count=8):
     """Rows inside of the range of each feature, whose projections go from far below to far above those of the
     samples."""
     rows = np.sign(WEIGHTS) * np.linspace(-2.8, 2.8, count)[:, None]
     return np.clip(rows, SAMPLES.min(), SAMPLES.max())
 
 
-def limits_of(plan: hm.Compiled) -> list[tuple[float, float]]:
+def limits_of(plan):
     found = [(each.low, each.high) for each in plan.package.outputs if each.watched]
     assert found
     return [(float(low or 0), float(high or 0)) for low, high in found]
@@ -91,7 +85,7 @@ def limits_of(plan: hm.Compiled) -> list[tuple[float, float]]:
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda each: each.__name__)
 @pytest.mark.parametrize("samples", [1, 4])
-def test_no_wrong_row_is_silent(function: Callable[..., Any], samples: int) -> None:
+def test_no_wrong_row_is_silent(function, samples):
     plan, rows = compiled(function, samples=samples), spread()
     found, texts = told(plan.local(threads=1), rows)
     error = np.abs(found - function(rows))
@@ -106,13 +100,13 @@ def test_no_wrong_row_is_silent(function: Callable[..., Any], samples: int) -> N
 
 
 @pytest.mark.parametrize("function", [np.maximum, np.minimum, lambda x, y: np.maximum(y, x)])
-def test_rows_are_told_by_each_operand(function: Callable[..., Any]) -> None:
+def test_rows_are_told_by_each_operand(function):
     """Both operands have one interval; a row leaves it by either."""
 
     halves = np.concatenate([SAMPLES[:50, :6], SAMPLES[:50, :6]], axis=1)
     weights = np.concatenate([WEIGHTS[:6], WEIGHTS[:6]])
 
-    def alike(x: Any) -> Any:
+    def alike(x):
         return function(x[:6] @ weights[:6], x[6:] @ weights[6:])
 
     plan = hm.compile(alike, halves[0], calibrate=halves, precision_bits=6, security=None)
@@ -124,10 +118,10 @@ def test_rows_are_told_by_each_operand(function: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize("watch", [True, False])
-def test_rows_are_told_by_both_operands_of_one_interval(watch: bool) -> None:
+def test_rows_are_told_by_both_operands_of_one_interval(watch):
     larger = hm.circuits.compare(gap=0.5, largest=4.0)
 
-    def program(x: Any, y: Any) -> Any:
+    def program(x, y):
         return (2 * x).apply(larger, 2 * y)
 
     specs = hm.ArraySpec((3,), range=(-3, 3)), hm.ArraySpec((3,), range=(-3, 3))
@@ -140,10 +134,10 @@ def test_rows_are_told_by_both_operands_of_one_interval(watch: bool) -> None:
 
 
 @pytest.mark.parametrize("swapped", [False, True])
-def test_rows_are_told_by_the_narrower_of_two_intervals(swapped: bool) -> None:
+def test_rows_are_told_by_the_narrower_of_two_intervals(swapped):
     narrow, wide = (hm.circuits.sigmoid((-low, low), bits=BITS) for low in (4.0, 20.0))
 
-    def both(x: Any) -> Any:
+    def both(x):
         inner = 2 * (x @ WEIGHTS)
         first, second = (wide, narrow) if swapped else (narrow, wide)
         return inner.apply(first) + inner.apply(second)
@@ -157,7 +151,7 @@ def test_rows_are_told_by_the_narrower_of_two_intervals(swapped: bool) -> None:
         assert named(texts) == {1, 3}
 
 
-def test_the_rows_are_those_whose_values_leave_the_interval() -> None:
+def test_the_rows_are_those_whose_values_leave_the_interval():
     """The formula: 2 x @ w next to the interval that the model's file has."""
     plan = compiled()
     ((low, high),) = limits_of(plan)
@@ -176,7 +170,7 @@ def test_the_rows_are_those_whose_values_leave_the_interval() -> None:
     assert texts[0].startswith("the row leaves the range from")
 
 
-def test_check_names_the_rows() -> None:
+def test_check_names_the_rows():
     """Also of functions with an interval of their own, that is narrower than the values' range."""
     rows = spread()
     for function, factor, ends in (
@@ -195,7 +189,7 @@ def test_check_names_the_rows() -> None:
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda each: each.__name__)
-def test_few_new_rows_of_the_same_distribution_leave(function: Callable[..., Any]) -> None:
+def test_few_new_rows_of_the_same_distribution_leave(function):
     """With a margin of 0.5, as estimators have it: 77 of 5,000 left with 0.1."""
     plan = compiled(function)
     new = RNG.normal(size=(5000, 12)).clip(SAMPLES.min(), SAMPLES.max())
@@ -205,7 +199,7 @@ def test_few_new_rows_of_the_same_distribution_leave(function: Callable[..., Any
     assert wrong.sum() <= left <= 40
 
 
-def test_results_beyond_what_decrypts_are_missing_and_told() -> None:
+def test_results_beyond_what_decrypts_are_missing_and_told():
     plan = compiled(lambda x: np.tanh(4 * (x @ WEIGHTS)))
     rows = np.stack([SAMPLES[0], np.sign(WEIGHTS) * 2.8])
     found, texts = told(plan.local(threads=1), rows)
@@ -215,7 +209,7 @@ def test_results_beyond_what_decrypts_are_missing_and_told() -> None:
     assert any("result 'output'" in text for text in texts)
 
 
-def test_what_inputs_can_lead_to_needs_no_watch() -> None:
+def test_what_inputs_can_lead_to_needs_no_watch():
     """Declared ranges make the ranges of values in between certain, and so do inputs that functions take."""
     of_ranges = hm.compile(np.tanh, hm.ArraySpec((4,), range=(-3, 3)), precision_bits=BITS, security=None)
     of_samples = hm.compile(
@@ -230,7 +224,7 @@ def test_what_inputs_can_lead_to_needs_no_watch() -> None:
     assert texts == []
 
 
-def test_results_that_samples_do_not_show_are_right_where_they_are_certain() -> None:
+def test_results_that_samples_do_not_show_are_right_where_they_are_certain():
     """A linear result of twice the samples' range has room, and needs no warning."""
     plan = compiled(lambda x: {"sum": 3 * (x @ WEIGHTS) + 1, "tanh": tanh(x)})
     rows = 1.8 * SAMPLES[np.argsort(SAMPLES @ WEIGHTS)[[0, -1]]].clip(SAMPLES.min(), SAMPLES.max()) / 1.8
@@ -240,7 +234,7 @@ def test_results_that_samples_do_not_show_are_right_where_they_are_certain() -> 
     assert set(plan.clear(rows[0])) == {"sum", "tanh"}
 
 
-def test_names_of_results_stay_the_users() -> None:
+def test_names_of_results_stay_the_users():
     plan = compiled(lambda x: {"watched-0": tanh(x), "b": x.sum()})
     assert plan.outputs == {"watched-0": (), "b": ()}
     found, texts = told(plan.local(threads=1), spread())
@@ -248,7 +242,7 @@ def test_names_of_results_stay_the_users() -> None:
     assert texts
 
 
-def test_clients_of_a_server_are_told(tmp_path: Path) -> None:
+def test_clients_of_a_server_are_told(tmp_path):
     plan, rows = compiled(), spread()
     wanted = named(told(plan.local(threads=1), rows)[1])
     home = Home(tmp_path)
@@ -263,7 +257,7 @@ def test_clients_of_a_server_are_told(tmp_path: Path) -> None:
         assert told(client.predict, name, SAMPLES[:2])[1] == []
 
 
-def test_files_keep_what_is_watched() -> None:
+def test_files_keep_what_is_watched():
     plan = compiled()
     loaded = Package.load(bytes(plan.package))
     assert loaded.interface == plan.package.interface
@@ -272,8 +266,7 @@ def test_files_keep_what_is_watched() -> None:
     assert named(texts) == named(told(plan.evaluate_clear, spread())[1]) != set()
     data = plan.package.interface.describe()
     data["outputs"][1]["low"] = "nothing"
-    with pytest.raises(FormatError):
-        Interface.from_dict(data)
+    raises(FormatError, "", Interface.from_dict, data)
     untouched = hm.compile(lambda x: x + 1, hm.ArraySpec((4,), range=(0, 1)), security=None)
     told_outputs = untouched.package.interface.describe()["outputs"]
     assert not {"watched", "low", "high", "reach"} & set(told_outputs[0])
@@ -282,7 +275,7 @@ def test_files_keep_what_is_watched() -> None:
 @pytest.mark.parametrize(
     "options", [{"share": True}, {"watch": False}, {"samples": 512, "layout": "ciphertexts"}]
 )
-def test_what_no_output_shows_is_told_as_such(options: dict[str, Any]) -> None:
+def test_what_no_output_shows_is_told_as_such(options):
     """In this process by the program in the clear, by rows; to others in general."""
     plan = compiled(**options)
     rows = spread(512 if "samples" in options else 8) * 0.72
@@ -308,7 +301,7 @@ def test_what_no_output_shows_is_told_as_such(options: dict[str, Any]) -> None:
     assert ["nothing shows here" in text for text in texts] == [True]
 
 
-def test_estimators_name_rows_of_the_table() -> None:
+def test_estimators_name_rows_of_the_table():
     svm = pytest.importorskip("sklearn.svm")
     labels = (SAMPLES[:, :3].sum(axis=1) > 0).astype(int)
     model = svm.SVC(gamma=0.05).fit(SAMPLES[:, :3], labels)
@@ -324,7 +317,7 @@ def test_estimators_name_rows_of_the_table() -> None:
     assert told(loaded.evaluate_clear, SAMPLES[:3, :3])[1] == []
 
 
-def test_without_watch_clients_see_results_alone(tmp_path: Path) -> None:
+def test_without_watch_clients_see_results_alone(tmp_path):
     """Next to the default, which has an output more for the one function; within ranges NumPy judges."""
     plan, hidden = compiled(watch=True), compiled(watch=False)
     assert [bool(each.watched) for each in compiled().package.outputs] == [False, True]
@@ -351,7 +344,7 @@ def test_without_watch_clients_see_results_alone(tmp_path: Path) -> None:
             assert ["nothing shows here" in text for text in texts] == [True]
 
 
-def test_without_watch_clients_are_told_of_results_that_no_sample_gives() -> None:
+def test_without_watch_clients_are_told_of_results_that_no_sample_gives():
     hidden = compiled(watch=False)
     (spec,) = hidden.package.outputs
     assert spec.high is not None
@@ -373,7 +366,7 @@ def test_without_watch_clients_are_told_of_results_that_no_sample_gives() -> Non
 
 
 @pytest.mark.parametrize("watch", [True, False])
-def test_what_has_nothing_to_watch_is_the_same_without(watch: bool) -> None:
+def test_what_has_nothing_to_watch_is_the_same_without(watch):
     spec = hm.ArraySpec((4,), range=(-3, 3))
     own, other = (
         hm.compile(np.tanh, spec, precision_bits=BITS, security=None, **options)
@@ -384,7 +377,7 @@ def test_what_has_nothing_to_watch_is_the_same_without(watch: bool) -> None:
     assert told(exact.local(threads=1), np.arange(4))[0].tolist() == [1, 2, 3, 4]
 
 
-def test_estimators_without_watch() -> None:
+def test_estimators_without_watch():
     """scikit-learn's own decisions judge, and the ends of the default's file which rows leave."""
     svm = pytest.importorskip("sklearn.svm")
     labels = (SAMPLES[:, :3].sum(axis=1) > 0).astype(int)
@@ -397,8 +390,7 @@ def test_estimators_without_watch() -> None:
     assert encoding.watched == ()
     assert encoding.unwatched != ()
     assert encoding.unwatched == hidden.package.interface.encoding.unwatched
-    with pytest.raises(FormatError):
-        Table.from_data({**encoding.to_data(), "unwatched": [1]})
+    raises(FormatError, "", lambda: Table.from_data({**encoding.to_data(), "unwatched": [1]}))
     inside = SAMPLES[:5, :3]
     results, texts = told(hidden.local(threads=1).decision_function, inside)
     wanted = model.decision_function(inside)
@@ -416,10 +408,10 @@ def test_estimators_without_watch() -> None:
     assert ["nothing shows here" in text for text in texts] == [True]
 
 
-def test_studies_of_tables_without_watch_are_told_by_local() -> None:
+def test_studies_of_tables_without_watch_are_told_by_local():
     pandas = pytest.importorskip("pandas")
 
-    def study(table: Any) -> Any:
+    def study(table):
         return (1 / (1 + np.exp(-table.a * table.a.mean()))).mean()
 
     frames = [pandas.DataFrame({"a": RNG.normal(size=32)}) for _ in range(10)]
@@ -439,14 +431,14 @@ def test_studies_of_tables_without_watch_are_told_by_local() -> None:
     assert f"with -{farthest:.4g}"[:-1] in texts[0]
 
 
-def attention(x: Any) -> Any:
+def attention(x):
     """The sum of exponentials is a divisor: its range keeps its sign, however few samples there are."""
     scores = x @ x.T / 2
     powers = np.exp(scores)
     return (powers / powers.sum(axis=-1, keepdims=True)) @ x
 
 
-def test_values_that_are_known_to_be_positive_stay_so() -> None:
+def test_values_that_are_known_to_be_positive_stay_so():
     samples = np.random.default_rng(5).normal(size=(12, 4, 3))
     plan = hm.compile(attention, samples[0], calibrate=samples, precision_bits=8)
     lows = [each.low for each in plan.package.outputs if each.watched]
@@ -455,7 +447,7 @@ def test_values_that_are_known_to_be_positive_stay_so() -> None:
     np.testing.assert_allclose(found, [attention(x) for x in samples], atol=2.0**-5)
 
 
-METHODS: dict[str, Callable[[Any], Any]] = {
+METHODS = {
     "sigmoid": lambda x: (x @ WEIGHTS).sigmoid(),
     "gelu": lambda x: (x @ WEIGHTS).gelu(),
     "approximated": lambda x: (x @ WEIGHTS).approximated(np.sinc),
@@ -471,7 +463,7 @@ METHODS: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("name", METHODS)
 @pytest.mark.parametrize("samples", [1, 2])
-def test_plans_that_run_report_whatever_methods_they_call(name: str, samples: int) -> None:
+def test_plans_that_run_report_whatever_methods_they_call(name, samples):
     plan = compiled(METHODS[name], precision_bits=7, samples=samples)
     rows = spread()
     assert "operation" in plan.report()
@@ -493,7 +485,7 @@ def test_plans_that_run_report_whatever_methods_they_call(name: str, samples: in
     assert plan._repr_html_()
 
 
-def test_watched_values_of_several_ciphertexts() -> None:
+def test_watched_values_of_several_ciphertexts():
     """Each has a name of its own, and none is a result."""
     params = hm.ckks.Parameters.for_circuit(8, scale_bits=40, degree=4096, security=None)
     size = params.max_slots + 1

@@ -1,14 +1,10 @@
 """Ways out that refusals name: each is followed as it is told, and the program then has its bits. The judge
 is NumPy in float64 on encrypted inputs."""
 
-from __future__ import annotations
-
 import ast
 import dataclasses
 import math
 import re
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -22,41 +18,39 @@ from hemera import errors
 from .onnx_models import model, node
 
 ROOM = 0.75
-Ends = tuple[float, float]
-Program = Callable[..., Any]
 
 
-def z_scores(x: Any, more: float = 0) -> Any:
+def z_scores(x, more=0):
     return (x - x.mean()) / np.sqrt(x.var() + more)
 
 
-def standardized(x: Any, more: float = 0) -> Any:
+def standardized(x, more=0):
     spread = x.std() if not more else np.sqrt(x.var() + more)
     return (x - x.mean()) / spread
 
 
-def cosine(x: Any, y: Any, more: float = 0) -> Any:
+def cosine(x, y, more=0):
     return x @ y / (np.sqrt(x @ x + more) * np.sqrt(y @ y + more))
 
 
-def weighted(x: Any, w: Any, more: float = 0) -> Any:
+def weighted(x, w, more=0):
     return (x * w).sum() / (w.sum() + more)
 
 
-def slope(x: Any, y: Any, more: float = 0) -> Any:
+def slope(x, y, more=0):
     apart = x - x.mean()
     return (apart * (y - y.mean())).sum() / ((apart**2).sum() + more)
 
 
-def logarithm(x: Any, more: float = 0) -> Any:
+def logarithm(x, more=0):
     return np.log(x + more)
 
 
-def root(x: Any, more: float = 0) -> Any:
+def root(x, more=0):
     return np.sqrt(x + more)
 
 
-CASES: dict[str, tuple[Program, list[Ends], dict[str, Any], set[str]]] = {
+CASES = {
     "z-scores": (z_scores, [(0, 100)], {}, {"number", "samples"}),
     "standardized": (standardized, [(0, 100)], {}, {"number", "samples"}),
     "cosine": (cosine, [(-1, 1)] * 2, {}, {"number", "samples"}),
@@ -71,13 +65,13 @@ SHAPE = (16,)
 ADDED = r"([\d.e+-]+) added (?:to the divisor |below the root )?in test_ways_out.py:\d+"
 
 
-def refusal(function: Program, ends: list[Ends], options: dict[str, Any]) -> str:
+def refusal(function, ends, options):
     with pytest.raises((errors.RangeError, errors.PrecisionError)) as told:
         hm.compile(function, *(hm.ArraySpec(SHAPE, range=own) for own in ends), security=None, **options)
     return str(told.value)
 
 
-def assert_has(function: Program, ends: list[Ends], bits: float, **options: Any) -> None:
+def assert_has(function, ends, bits, **options):
     specs = [hm.ArraySpec(SHAPE, range=own) for own in ends]
     plan = hm.compile(function, *specs, security=None, precision_bits=bits, **options)
     run, random = plan.local(threads=1), np.random.default_rng(5)
@@ -89,7 +83,7 @@ def assert_has(function: Program, ends: list[Ends], bits: float, **options: Any)
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_ways_out_are_ways_out(name: str) -> None:
+def test_ways_out_are_ways_out(name):
     function, ends, options, kinds = CASES[name]
     message = refusal(function, ends, options)
     told = message.partition("These were tried, and compile: ")[2]
@@ -115,14 +109,14 @@ def test_ways_out_are_ways_out(name: str) -> None:
     assert found == kinds
 
 
-def test_no_number_is_told_where_values_have_both_signs() -> None:
+def test_no_number_is_told_where_values_have_both_signs():
     message = refusal(lambda x: x[0] / (x[1] - x[2]), [(0, 4)], {})
     assert "the range has 0 in it" in message
     assert "added" not in message
 
 
-def test_roots_of_values_that_may_be_below_0_take_a_maximum() -> None:
-    def risk(w: Any, c: Any, of: Program = lambda x: x) -> Any:
+def test_roots_of_values_that_may_be_below_0_take_a_maximum():
+    def risk(w, c, of=lambda x: x):
         return np.sqrt(of(w @ c @ w))
 
     specs = hm.ArraySpec(3, range=(0, 1)), hm.ArraySpec((3, 3), range=(-1, 1))
@@ -138,8 +132,8 @@ def test_roots_of_values_that_may_be_below_0_take_a_maximum() -> None:
             assert abs(float(run(w, c)) - followed(w, c)) <= 2.0 ** (ROOM - 16) * 3
 
 
-def test_what_is_tried_is_told_to_nobody() -> None:
-    told: list[str] = []
+def test_what_is_tried_is_told_to_nobody():
+    told = []
     with pytest.raises(errors.RangeError, match="These were tried"):
         hm.compile(
             z_scores,
@@ -150,7 +144,7 @@ def test_what_is_tried_is_told_to_nobody() -> None:
     assert told.count("trace") <= 6  # of the program that was asked for, with more bits, too
 
 
-def test_samples_that_were_given_are_no_way_out() -> None:
+def test_samples_that_were_given_are_no_way_out():
     samples = np.zeros((8, *SHAPE))
     with pytest.raises(errors.RangeError) as told:
         hm.compile(z_scores, hm.ArraySpec(SHAPE, range=(0, 1)), calibrate=samples, security=None)
@@ -166,7 +160,7 @@ def test_samples_that_were_given_are_no_way_out() -> None:
         lambda x: np.digitize(x, [1, 3]).sum(),
     ],
 )
-def test_steps_are_ways_out_of_comparisons(function: Program) -> None:
+def test_steps_are_ways_out_of_comparisons(function):
     spec = hm.ArraySpec((6,), range=(0, 8))
     with pytest.raises(TypeError, match="known step") as told:
         hm.compile(function, spec, security=None)
@@ -189,7 +183,7 @@ TABLE_RANGES = {"cost": (0, 10), "days": (0, 90)}
         (lambda t: t[t.cost > 5].days.mean(), {}, r"(steps=\{.*\})"),
     ],
 )
-def test_ways_out_of_tables(study: Any, options: dict[str, Any], told: str) -> None:
+def test_ways_out_of_tables(study, options, told):
     spec = hm.TableSpec.of(TABLE, ranges=TABLE_RANGES)
     with pytest.raises((errors.RangeError, errors.PrecisionError, TypeError)) as refused:
         hm.compile(study, spec, security=None, **options)
@@ -207,7 +201,7 @@ def test_ways_out_of_tables(study: Any, options: dict[str, Any], told: str) -> N
     assert abs(float(found) - wanted) <= 2.0 ** (ROOM - bits) * max(1, abs(wanted))
 
 
-def test_ways_out_of_networks_and_estimators() -> None:
+def test_ways_out_of_networks_and_estimators():
     """They have no lines of the user's that numbers could be added to."""
     x = np.linspace(0.0156, 1, 8).reshape(2, 4)
     network = model([node("Log", ["x"], ["y"])])

@@ -1,10 +1,6 @@
 """Contexts of encrypted integers hold keys and matrices: the files of this folder share them."""
 
-from __future__ import annotations
-
 import gc
-from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
@@ -16,10 +12,10 @@ MAKE = hm.ckks.Parameters.for_bootstrapping
 
 
 @pytest.fixture(scope="package", autouse=True)
-def _small_ring() -> Iterator[None]:
+def _small_ring():
     """Their preset has a ring of N = 2^10, and half of the time of bootstraps; processes have its own."""
 
-    def made(preset: str, **fields: Any) -> hm.ckks.Parameters:
+    def made(preset, **fields):
         return MAKE(preset, **({"degree": 1024} if preset == "test-exact" else {}), **fields)
 
     with pytest.MonkeyPatch.context() as patch:
@@ -28,12 +24,12 @@ def _small_ring() -> Iterator[None]:
 
 
 @pytest.fixture
-def whole_ring(monkeypatch: pytest.MonkeyPatch) -> None:
+def whole_ring(monkeypatch):
     """The preset as it is."""
     monkeypatch.setattr(hm.ckks.Parameters, "for_bootstrapping", MAKE)
 
 
-def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+def pytest_runtest_teardown(item, nextitem):
     """Free the contexts after the last test of the folder."""
     if nextitem is None or nextitem.path.parent != item.path.parent:
         for each in (setting.context, setting.secret):

@@ -1,34 +1,30 @@
 """Contexts, operands and the judge of tests of encrypted integers: NumPy."""
 
-from __future__ import annotations
-
 from functools import cache
-from typing import Any
 
 import numpy as np
 
 import hemera as hm
 from hemera.integers.bounded import Bounded
-from hemera.integers.engine import Engine
 
 
 @cache
-def secret() -> hm.SecretKey:
+def secret():
     return hm.Context(hm.ckks.Parameters.for_bootstrapping("test-exact")).generate_secret_key()
 
 
 @cache
-def context(bits: int) -> hm.integers.Context:
+def context(bits):
     """All widths in one context of CKKS, whose freed memory serves each of them."""
     return hm.integers.Context(bits, secret_key=secret())
 
 
-def encrypted(engine: Engine, numbers: np.ndarray, largest: float) -> Bounded:
+def encrypted(engine, numbers, largest):
     """Numbers of shape (vectors, slots) up to a bound, encrypted with the public key."""
     return Bounded(engine.evaluator.encrypt(numbers), largest, engine.fresh)
 
 
-def operands(ints: hm.integers.Context, dtype: np.dtype[Any], seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+def operands(ints, dtype, seed=0):
     """Pairs of edges, neighbours and random values: more than a vector of them."""
     limits = np.iinfo(dtype)
     edges = {0, 1, 15, 16, limits.max, limits.max - 1, limits.min, limits.min + 1, limits.max // 2 + 1}
@@ -48,7 +44,7 @@ def operands(ints: hm.integers.Context, dtype: np.dtype[Any], seed: int = 0) -> 
     return a, b
 
 
-def check(found: Any, expected: Any, ints: hm.integers.Context, most: float = 2**-9) -> None:
+def check(found, expected, ints, most=2**-9):
     expected = np.asarray(expected)
     values = ints.decrypt(found)
     np.testing.assert_array_equal(values, expected)

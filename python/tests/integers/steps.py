@@ -1,7 +1,5 @@
 """Random chains of operations on encrypted integers, with NumPy's beside them."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -14,15 +12,15 @@ Step = tuple[Callable[..., Any], Callable[..., Any]]
 """A function of NumPy's arrays, and the same of encrypted ones."""
 
 
-def _left(a: Any, b: Any) -> Any:
+def _left(a, b):
     return (a << (b.astype(np.uint8) & 31)).astype(a.dtype)
 
 
-def _right(a: Any, b: Any) -> Any:
+def _right(a, b):
     return (a >> (b.astype(np.uint8) & 31)).astype(a.dtype)
 
 
-BINARY: list[Step] = [
+BINARY = [
     (f, f)
     for f in (
         operator.add,
@@ -43,14 +41,14 @@ BINARY: list[Step] = [
         lambda a, b: a - b.sum(dtype=a.dtype),
     )
 ] + [(lambda a, b: a - b, lambda a, b: hm.integers.overflowing_sub(a, b)[0])]
-UNARY: list[Step] = [
+UNARY = [
     (f, f)
     for f in (lambda x: x << 3, lambda x: x >> 5, abs, operator.invert, operator.neg, lambda x: x[::-1])
 ] + [
     (lambda x: x.astype("u1").astype(x.dtype), lambda x: x.astype("u1").astype(x.dtype)),
     (lambda x: np.arange(255, -1, -1)[x.astype("u1")].astype(x.dtype), lambda x: _turned(x)),
 ]
-FURTHER: list[Step] = [
+FURTHER = [
     (lambda x: x // 7, lambda x: x // 7),
     (lambda x: x % 10, lambda x: x % 10),
     (lambda x: x * x, lambda x: x * x),
@@ -58,14 +56,14 @@ FURTHER: list[Step] = [
     (lambda x: x & 12, lambda x: x & 12),
 ]
 """Steps of one operand."""
-RELOADED: Step = (lambda x: x, lambda x: x.context.load(bytes(x)))
+RELOADED = (lambda x: x, lambda x: x.context.load(bytes(x)))
 
 
-def _turned(x: hm.integers.Integers) -> hm.integers.Integers:
+def _turned(x):
     return hm.integers.Table(np.arange(255, -1, -1, dtype=np.uint8))[x.astype(np.uint8)].astype(x.dtype)
 
 
-def step_of(rng: np.random.Generator, binary: list[Step], unary: list[Step]) -> tuple[str, Step, list[int]]:
+def step_of(rng, binary, unary):
     """A random operation: its name, the functions and the numbers of its operands among three."""
     chosen = int(rng.integers(len(binary) + len(unary)))
     operands = rng.integers(0, 3, 2).tolist()

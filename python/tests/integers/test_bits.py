@@ -1,10 +1,6 @@
 """Bits of encrypted integers beside NumPy's: tables of bits, XOR without refreshes, bits and bytes joined."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from math import hypot, sqrt
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,12 +15,12 @@ SHAPE = (2, 4, 32)
 """Two ciphertexts of 16 bits."""
 
 
-def values() -> np.ndarray:
+def values():
     found = np.arange(np.prod(SHAPE)).reshape(SHAPE).astype(np.uint8)
     return np.random.default_rng(1).permutation(found.reshape(-1)).reshape(SHAPE)
 
 
-def bits(x: np.ndarray, count: int = 8) -> np.ndarray:
+def bits(x, count=8):
     return np.stack([x >> i & 1 for i in range(count)]).astype(np.bool_)
 
 
@@ -32,7 +28,7 @@ def bits(x: np.ndarray, count: int = 8) -> np.ndarray:
     ("entries", "dtype", "shape"),
     [(256, np.uint8, SHAPE), (256, np.uint32, (4, 64)), (256, np.int8, (3, 5)), (16, np.uint16, (4, 64))],
 )
-def test_tables_of_bits(entries: int, dtype: Any, shape: tuple[int, ...]) -> None:
+def test_tables_of_bits(entries, dtype, shape):
     """Indices are integers, and their bits: one refresh of each ciphertext."""
     ints, width = context(16), 8 * np.dtype(dtype).itemsize
     a = values().reshape(-1)[: np.prod(shape)].reshape(shape)
@@ -48,7 +44,7 @@ def test_tables_of_bits(entries: int, dtype: Any, shape: tuple[int, ...]) -> Non
         check(found, expected, ints)
 
 
-def test_a_byte_program_takes_one_refresh_a_round() -> None:
+def test_a_byte_program_takes_one_refresh_a_round():
     """A table, XOR of five terms in rows that turn, and another order: as ciphers have them, three times."""
     ints, a, random = context(16), values(), np.random.default_rng(3)
     table = random.permutation(256).astype(np.uint8)
@@ -72,20 +68,20 @@ def test_a_byte_program_takes_one_refresh_a_round() -> None:
 class Traced:
     """Booleans of one vector, and how often each place of each draw of roundings comes into each value."""
 
-    def __init__(self, value: hm.integers.Booleans, counts: dict[Any, np.ndarray]) -> None:
+    def __init__(self, value, counts):
         self.value, self.counts = value, counts
 
-    def __xor__(self, other: Traced) -> Traced:
+    def __xor__(self, other):
         found = dict(self.counts)
         for draw, count in other.counts.items():
             found[draw] = found[draw] + count if draw in found else count
         found[object()] = EACH  # a product's
         return Traced(self.value ^ other.value, found)
 
-    def __getitem__(self, places: np.ndarray) -> Traced:
+    def __getitem__(self, places):
         return Traced(self.value[places], {draw: count[places] for draw, count in self.counts.items()})
 
-    def check(self, ints: hm.integers.Context) -> None:
+    def check(self, ints):
         """The noise is within the bound, by the formula and in the slots."""
         rounding, held = ints._engine.rounding, self.value._held
         deviations = {
@@ -102,13 +98,13 @@ WITH_FIXED = np.r_[0:64, np.random.default_rng(9).permutation(192) + 64]
 MOVES = [np.roll(np.arange(256), 1), np.arange(256) ^ 3, WITH_FIXED, np.repeat(np.arange(128), 2)]
 
 
-def traced(ints: hm.integers.Context, entries: np.ndarray) -> list[Traced]:
+def traced(ints, entries):
     """Eight bits of a table, each with a draw of its own."""
     found = hm.integers.Table(entries.astype(np.uint8)).bits(ints.encrypt(np.arange(256, dtype=np.uint8)))
     return [Traced(bit, {i: EACH}) for i, bit in enumerate(found)]
 
 
-def test_roundings_of_random_programs() -> None:
+def test_roundings_of_random_programs():
     """Bits enter again, moved with and without places that stay."""
     ints, random = context(8), np.random.default_rng(10)
     sources = traced(ints, random.permutation(256))
@@ -125,7 +121,7 @@ def test_roundings_of_random_programs() -> None:
     assert ints.work.refreshes == before
 
 
-def test_roundings_of_different_bits_add_up_in_squares() -> None:
+def test_roundings_of_different_bits_add_up_in_squares():
     ints = context(8)
     a, b, c, d, *_ = traced(ints, np.arange(256))
     cleaned, rounding = cleaned_rounding(ints._engine.rounding), ints._engine.rounding
@@ -140,7 +136,7 @@ def test_roundings_of_different_bits_add_up_in_squares() -> None:
 
 
 @pytest.mark.parametrize("other", [0x55, 0xFF], ids=["opposite", "equal"])
-def test_tables_of_one_refresh_may_be_one(other: int) -> None:
+def test_tables_of_one_refresh_may_be_one(other):
     """Bits of these entries are equal or opposite, and bits that are read of an array again are the same."""
     ints, x = context(8), np.arange(256, dtype=np.uint8)
     table = hm.integers.Table(np.where(x % 2, other, 0xFF ^ other).astype(np.uint8))
@@ -161,7 +157,7 @@ def test_tables_of_one_refresh_may_be_one(other: int) -> None:
         lambda x, y: y ^ (y ^ x)[MOVES[0]],
     ],
 )
-def test_long_chains(step: Callable[[Any, Any], Any]) -> None:
+def test_long_chains(step):
     """Arrays enter again and again: the deviation stays within its bound."""
     ints, of_x = context(16), values().reshape(-1)[:256] % 2 == 1
     x = y = ints.encrypt(of_x)
@@ -172,7 +168,7 @@ def test_long_chains(step: Callable[[Any, Any], Any]) -> None:
 
 
 @pytest.mark.parametrize("ufunc", [np.bitwise_xor, np.bitwise_and, np.bitwise_or, np.not_equal, np.equal])
-def test_plain_truths_take_a_level(ufunc: np.ufunc) -> None:
+def test_plain_truths_take_a_level(ufunc):
     ints, a = context(16), bits(values())
     plain = np.random.default_rng(4).integers(0, 2, (8, 1, *SHAPE[1:])).astype(np.bool_)
     x = ints.encrypt(a)
@@ -185,7 +181,7 @@ def test_plain_truths_take_a_level(ufunc: np.ufunc) -> None:
     ("count", "dtype", "shape"),
     [(8, np.uint8, SHAPE), (16, np.int16, (4, 64)), (3, np.uint16, (5,)), (1, np.int8, (2, 128))],
 )
-def test_integers_of_bits(count: int, dtype: Any, shape: tuple[int, ...]) -> None:
+def test_integers_of_bits(count, dtype, shape):
     ints = context(16)
     a = np.random.default_rng(5).integers(0, 2**count, shape, np.uint16)
     of_a, before = ints.encrypt(bits(a, count)), ints.work.refreshes
@@ -195,7 +191,7 @@ def test_integers_of_bits(count: int, dtype: Any, shape: tuple[int, ...]) -> Non
 
 
 @pytest.mark.parametrize("shape", [(2, 256), (2, 3, 5), (1, 7)])
-def test_integers_of_bytes(shape: tuple[int, ...]) -> None:
+def test_integers_of_bytes(shape):
     ints, a = context(16), np.random.default_rng(6).integers(0, 256, shape, np.uint8)
     expected = sum(row.astype(np.uint16) << 8 * i for i, row in enumerate(a))
     x, before = ints.encrypt(a), ints.work.refreshes
@@ -203,7 +199,7 @@ def test_integers_of_bytes(shape: tuple[int, ...]) -> None:
     assert ints.work.refreshes == before
 
 
-def test_what_is_refused() -> None:
+def test_what_is_refused():
     ints = context(16)
     x = ints.encrypt(np.arange(4, dtype=np.uint8))
     nine = ints.encrypt(np.zeros((9, 4), np.bool_))
@@ -237,7 +233,7 @@ def test_what_is_refused() -> None:
         (np.min, (), 0, np.uint8),
     ],
 )
-def test_largest_and_smallest(of: Any, shape: tuple[int, ...], axis: Any, dtype: Any) -> None:
+def test_largest_and_smallest(of, shape, axis, dtype):
     ints, limits = context(16), np.iinfo(dtype)
     a = np.random.default_rng(7).integers(limits.min, limits.max, shape, dtype, endpoint=True)
     a.flat[-1] = limits.max if of is np.max else limits.min
@@ -246,7 +242,7 @@ def test_largest_and_smallest(of: Any, shape: tuple[int, ...], axis: Any, dtype:
     check(of(ints.encrypt(part), axis, keepdims=True), of(part, axis, keepdims=True), ints)
 
 
-def test_extremes_of_nothing() -> None:
+def test_extremes_of_nothing():
     ints = context(16)
     x = ints.encrypt(np.zeros((0, 2), np.uint8))
     for axis, told in ((None, "zero-size array"), (2, "axis 2 is out of bounds")):

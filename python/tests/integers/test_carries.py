@@ -1,8 +1,5 @@
 """Carries of sums, and how often digits and carries are cleaned for them."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -17,14 +14,13 @@ from hemera.integers.margins import MOST_BIT_ERROR, MOST_DIGIT_ERROR, MOST_LEFT
 from hemera.integers.operations import add, less, multiply, select
 from hemera.integers.points import Points
 from hemera.integers.refreshes import refreshes
-from hemera.integers.report import Operation
 
 from .setting import context
 
 
 @pytest.mark.parametrize("digits", [2, 4, 8, 16])
 @pytest.mark.parametrize("sigma", [0, 2.0**-14])
-def test_carries_are_those_of_a_sum_by_hand(digits: int, sigma: float) -> None:
+def test_carries_are_those_of_a_sum_by_hand(digits, sigma):
     ints, rng = context(4 * digits), np.random.default_rng(digits)
     engine = ints._engine
     shape = (3, engine.layout.digits, engine.layout.values)
@@ -53,11 +49,11 @@ def test_carries_are_those_of_a_sum_by_hand(digits: int, sigma: float) -> None:
         assert error.std() < x.error < 64 * factor * max(sigma, 2**-22)
 
 
-def test_the_cheapest_cleanings_that_leave_room_are_chosen() -> None:
+def test_the_cheapest_cleanings_that_leave_room_are_chosen():
     asked = []
 
-    def error(of_digits: dict[int, float], of_carries: dict[int, float]):  # type: ignore[no-untyped-def]
-        def found(often: int, carries_often: int) -> float:
+    def error(of_digits, of_carries):
+        def found(often, carries_often):
             asked.append((often, carries_often))
             return of_digits[often] + of_carries[carries_often]
 
@@ -80,7 +76,7 @@ def test_the_cheapest_cleanings_that_leave_room_are_chosen() -> None:
 
 
 @pytest.mark.parametrize("digits", [2, 4, 16])
-def test_digits_stay_at_the_level_of_their_carries_and_are_read_below(digits: int) -> None:
+def test_digits_stay_at_the_level_of_their_carries_and_are_read_below(digits):
     ints, rng = context(4 * digits), np.random.default_rng(digits)
     engine = ints._engine
     sums = rng.integers(0, 31, (2, engine.layout.digits, engine.layout.values))
@@ -94,7 +90,7 @@ def test_digits_stay_at_the_level_of_their_carries_and_are_read_below(digits: in
     fresh = engine.evaluator.encrypt(sums.reshape(2, -1).astype(float))
     s = Bounded(fresh, 31, engine.fresh)
 
-    def added(level: int) -> tuple[Bounded, int]:
+    def added(level):
         before = engine.work.tables
         found = normalized(engine, replace(s, value=fresh.at_level(level)), digits)[0]
         slots = ints._ckks.decrypt(found.value, ints._secret, dtype=float)
@@ -115,7 +111,7 @@ def test_digits_stay_at_the_level_of_their_carries_and_are_read_below(digits: in
 
 @pytest.mark.parametrize("error", [2.0**-12, 2.0**-10])
 @pytest.mark.parametrize("masked", [False, True])
-def test_bits_become_numbers_by_products_that_are_relinearized_together(error: float, masked: bool) -> None:
+def test_bits_become_numbers_by_products_that_are_relinearized_together(error, masked):
     ints, rng = context(8), np.random.default_rng(1)
     engine = ints._engine
     exact = rng.integers(0, 2, (8, 2, engine.layout.slots))
@@ -137,7 +133,7 @@ def test_bits_become_numbers_by_products_that_are_relinearized_together(error: f
     assert (engine.level(again) == engine.level(low)) == (low.error <= MOST_DIGIT_ERROR)
 
 
-def test_errors_grow_as_is_told() -> None:
+def test_errors_grow_as_is_told():
     """docs/integers-algorithm.md."""
     assert lookup(32, lambda s: s % 16).slopes == pytest.approx(10, rel=0.01)
     assert error_of_carries(0, 1, 1, 16, 0) == pytest.approx(330, rel=0.01)
@@ -152,9 +148,7 @@ def test_errors_grow_as_is_told() -> None:
     ],
     ids=["+", "<", "*"],
 )
-def test_operations_of_64_bits_switch_keys_as_often_as_is_told(
-    operation: Operation, most: float, told: int
-) -> None:
+def test_operations_of_64_bits_switch_keys_as_often_as_is_told(operation, most, told):
     """docs/decisions/nested-exponentials.md: counted for fresh ciphertexts at n16-exact. The next operation
     takes the result as it is; that of a product is refreshed."""
     counted = counted_at_the_secure_preset(16, 2, lambda engine, a, b: operation(engine, a, b, 16), most)
@@ -163,11 +157,11 @@ def test_operations_of_64_bits_switch_keys_as_often_as_is_told(
 
 @pytest.mark.parametrize("digits", [2, 4, 8, 16])
 @pytest.mark.parametrize("chooses", [False, True])
-def test_sums_of_sums_take_a_refresh_each_at_the_secure_preset(digits: int, chooses: bool) -> None:
+def test_sums_of_sums_take_a_refresh_each_at_the_secure_preset(digits, chooses):
     """A comparison takes one more, and a choice none."""
-    taken: list[int] = []
+    taken = []
 
-    def sums(engine: Engine, a: Bounded, b: Bounded) -> Bounded:
+    def sums(engine, a, b):
         taken.clear()
         for step in range(8):
             before = engine.work.refreshes
@@ -183,13 +177,11 @@ def test_sums_of_sums_take_a_refresh_each_at_the_secure_preset(digits: int, choo
     assert taken == [1, 1 + chooses] * 4
 
 
-def counted_at_the_secure_preset(
-    digits: int, vectors: int, program: Callable[[Engine, Bounded, Bounded], Bounded], most: float
-) -> hm.Cost:
+def counted_at_the_secure_preset(digits, vectors, program, most):
     params = hm.ckks.Parameters.for_bootstrapping("n16-exact")
     layout, *plans = refreshes(params, None, digits)
 
-    def run(x: hm.Ciphertext, y: hm.Ciphertext) -> hm.Ciphertext:
+    def run(x, y):
         engine = Engine(x.evaluator, layout, *plans, Points(params, layout))
         found = program(engine, *(Bounded(value, 15, engine.fresh) for value in (x, y)))
         assert found.error <= most

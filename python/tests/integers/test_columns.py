@@ -1,7 +1,5 @@
 """Numbers taken apart within a refresh, and columns of any size: Python's integers say what comes out."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -10,19 +8,18 @@ import pytest
 import hemera as hm
 from hemera.integers import columns, operations
 from hemera.integers.bounded import Bounded
-from hemera.integers.engine import Engine
 from hemera.integers.lookup import bits, lookup
 from hemera.integers.split import Split
 
 from .setting import context
 
 
-def slots_of(ints: hm.integers.Context, x: Bounded) -> np.ndarray:
+def slots_of(ints, x):
     """What decryption rounds."""
     return np.asarray(ints._ckks.decrypt(x.value, ints._secret))
 
 
-def encrypted(engine: Engine, numbers: np.ndarray, sigma: float = 0) -> Bounded:
+def encrypted(engine, numbers, sigma=0):
     """Numbers with a normal error of this deviation."""
     noise = np.random.default_rng(1).normal(0, sigma, numbers.shape) if sigma else 0
     x = Bounded(engine.evaluator.encrypt(numbers + noise), float(np.abs(numbers).max()), engine.fresh)
@@ -30,7 +27,7 @@ def encrypted(engine: Engine, numbers: np.ndarray, sigma: float = 0) -> Bounded:
 
 
 @pytest.mark.parametrize(("period", "sigma"), [(32, 0), (64, 2.0**-10), (128, 0), (256, 0), (256, 2.0**-10)])
-def test_a_number_is_taken_apart(period: int, sigma: float) -> None:
+def test_a_number_is_taken_apart(period, sigma):
     ints = context(8)
     engine = ints._engine
     # Also numbers above the period, which are taken modulo it.
@@ -61,7 +58,7 @@ def test_a_number_is_taken_apart(period: int, sigma: float) -> None:
     assert np.abs(slots_of(ints, second[0]).real).max() < 2
 
 
-def test_what_is_above_can_be_masked() -> None:
+def test_what_is_above_can_be_masked():
     ints = context(8)
     engine = ints._engine
     numbers = np.arange(2 * engine.layout.slots).reshape(2, -1) % 64
@@ -88,7 +85,7 @@ COLUMNS = {
 @pytest.mark.parametrize(
     ("width", "digits", "largest"), [(*key, each) for key, sizes in COLUMNS.items() for each in sizes]
 )
-def test_columns_of_any_size_are_digits_again(width: int, digits: int, largest: int) -> None:
+def test_columns_of_any_size_are_digits_again(width, digits, largest):
     ints = context(width)
     engine, layout = ints._engine, ints._layout
     rng = np.random.default_rng(largest)
@@ -123,7 +120,7 @@ def test_columns_of_any_size_are_digits_again(width: int, digits: int, largest: 
 
 
 @pytest.mark.parametrize(("width", "name"), [(64, "uint64"), (64, "uint8"), (32, "int16"), (8, "int8")])
-def test_products_take_the_levels_that_they_ask_for(width: int, name: str) -> None:
+def test_products_take_the_levels_that_they_ask_for(width, name):
     ints = context(width)
     engine, dtype = ints._engine, np.dtype(name)
     limits = np.iinfo(dtype)
@@ -151,7 +148,7 @@ def test_products_take_the_levels_that_they_ask_for(width: int, name: str) -> No
 
 
 @pytest.mark.parametrize("sigma", [2.0**-20, 2.0**-14])
-def test_errors_of_operands_come_through_a_product_as_the_bound_says(sigma: float) -> None:
+def test_errors_of_operands_come_through_a_product_as_the_bound_says(sigma):
     ints = context(64)
     engine, layout = ints._engine, ints._layout
     rng = np.random.default_rng(3)

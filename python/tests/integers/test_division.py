@@ -1,9 +1,6 @@
 """Quotients and remainders by clear divisors: NumPy's, and Python's integers for the reciprocals."""
 
-from __future__ import annotations
-
 import random
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +11,7 @@ from hemera.integers.division import reciprocal
 from ..refusals import raises
 from .setting import check, context
 
-CASES: list[tuple[str, int, list[int], int, int]] = [
+CASES = [
     # The refreshes of a quotient, and of both, at most.
     ("uint8", 8, [10, 255], 1, 2),
     ("int8", 16, [-1, 7], 1, 2),
@@ -30,7 +27,7 @@ CASES: list[tuple[str, int, list[int], int, int]] = [
 ]
 
 
-def dividends(name: str, divisor: int) -> np.ndarray:
+def dividends(name, divisor):
     """Edges, multiples of the divisor and their neighbours, and random numbers."""
     limits = np.iinfo(name)
     rng = np.random.default_rng(1)
@@ -43,9 +40,7 @@ def dividends(name: str, divisor: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize(("name", "bits", "divisors", "quotient", "both"), CASES)
-def test_quotients_and_remainders(
-    name: str, bits: int, divisors: list[int], quotient: int, both: int
-) -> None:
+def test_quotients_and_remainders(name, bits, divisors, quotient, both):
     ints = context(bits)
     for divisor in divisors:
         a = dividends(name, divisor)[: ints.values]  # of one ciphertext
@@ -64,7 +59,7 @@ def test_quotients_and_remainders(
         check(x % divisor, expected[1], ints)
 
 
-def test_types_and_shapes_are_numpys() -> None:
+def test_types_and_shapes_are_numpys():
     ints = context(64)
     a = np.arange(12, dtype=np.uint8).reshape(3, 4) * 21
     x = ints.encrypt(a)
@@ -73,7 +68,7 @@ def test_types_and_shapes_are_numpys() -> None:
     check(x[0, :1] // np.full((2, 3), 9, np.uint8), a[0, :1] // np.full((2, 3), 9, np.uint8), ints)
 
 
-def test_division_by_zero_gives_zero() -> None:
+def test_division_by_zero_gives_zero():
     ints = context(16)
     a = np.array([0, 5, 2**16 - 1], np.uint16)
     x = ints.encrypt(a)
@@ -83,7 +78,7 @@ def test_division_by_zero_gives_zero() -> None:
         check(x // 0, a // np.uint16(0), ints)
 
 
-def test_digits_with_no_level_left_divide() -> None:
+def test_digits_with_no_level_left_divide():
     ints = context(16)
     a = dividends("uint16", 10)
     check(ints.encrypt(a).shrink() % 10, a % 10, ints)
@@ -91,7 +86,7 @@ def test_digits_with_no_level_left_divide() -> None:
 
 
 @pytest.mark.parametrize("divisor", [2044, 10])
-def test_numbers_divide_at_every_level(divisor: int) -> None:
+def test_numbers_divide_at_every_level(divisor):
     """2044: two columns are left for a second vector, which take a level more than those of the first."""
     ints = context(16)
     a = dividends("uint16", divisor)
@@ -99,15 +94,10 @@ def test_numbers_divide_at_every_level(divisor: int) -> None:
         check(ints.encrypt(a, levels=levels) // divisor, a // divisor, ints)
 
 
-def test_what_is_refused() -> None:
+def test_what_is_refused():
     ints = context(16)
     x = ints.encrypt(np.arange(4, dtype=np.uint16))
-    wrong: list[Any] = [
-        lambda: x / 3,
-        lambda: 7 // x,
-        lambda: x // x,
-        lambda: divmod(x, np.arange(1, 5, dtype="u2")),
-    ]
+    wrong = [lambda: x / 3, lambda: 7 // x, lambda: x // x, lambda: divmod(x, np.arange(1, 5, dtype="u2"))]
     for each in wrong:
         raises(TypeError, "one clear integer", each)
     raises(OverflowError, "out of bounds", lambda: x // -1)
@@ -115,7 +105,7 @@ def test_what_is_refused() -> None:
     raises(hm.errors.MismatchError, "do not broadcast", lambda: x // np.full(3, 3, np.uint16))
 
 
-def test_reciprocals_of_all_numbers_of_two_digits() -> None:
+def test_reciprocals_of_all_numbers_of_two_digits():
     n = np.arange(256)
     for d in range(2, 256):
         plan = reciprocal(d, 2)
@@ -125,7 +115,7 @@ def test_reciprocals_of_all_numbers_of_two_digits() -> None:
 
 
 @pytest.mark.parametrize("digits", [4, 8, 16])
-def test_a_reciprocal_gives_every_quotient(digits: int) -> None:
+def test_a_reciprocal_gives_every_quotient(digits):
     rng, most = random.Random(digits), 16**digits - 1
     divisors = [3, 5, 7, 10, 15, 17, 255, 16 ** (digits // 2) + 1, most, most // 2 + 2]
     divisors += [rng.randrange(3, 16 ** rng.randint(1, digits)) for _ in range(60)]

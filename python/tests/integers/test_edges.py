@@ -1,10 +1,7 @@
 """Encrypted integers at edges of their layout, levels and arguments, beside NumPy's."""
 
-from __future__ import annotations
-
 import re
 from math import log2
-from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +17,7 @@ JOINED = [(0.5, 1), (1, 0.5), (1, 1), (2, 0.5), (1, 0.5, 1), (0.25, 1, 1)]
 
 
 @pytest.mark.parametrize("sizes", JOINED, ids=str)
-def test_arrays_that_fill_their_vectors_or_not_are_joined(sizes: tuple[float, ...]) -> None:
+def test_arrays_that_fill_their_vectors_or_not_are_joined(sizes):
     ints, rng = context(8), np.random.default_rng(len(sizes))
     arrays = [rng.integers(0, 256, int(size * ints.values), np.uint8) for size in sizes]
     check(np.concatenate([ints.encrypt(a) for a in arrays]), np.concatenate(arrays), ints)
@@ -29,7 +26,7 @@ def test_arrays_that_fill_their_vectors_or_not_are_joined(sizes: tuple[float, ..
 
 
 @pytest.mark.parametrize(("name", "amounts"), [("uint8", "int64"), ("int8", "int16"), ("uint16", "uint8")])
-def test_shifts_are_of_the_bits_of_the_results_type(name: str, amounts: str) -> None:
+def test_shifts_are_of_the_bits_of_the_results_type(name, amounts):
     """NumPy's amounts widen the numbers, which are shifted afterwards."""
     ints = context(64)
     by = np.array([0, 1, 7, 8, 9, 15, 16, 17, 31, 40, 63, 64], amounts)
@@ -43,7 +40,7 @@ def test_shifts_are_of_the_bits_of_the_results_type(name: str, amounts: str) -> 
 
 
 @pytest.mark.parametrize("count", [2, 17, 18, 34])
-def test_sums_of_digits_at_the_edges_of_carries(count: int) -> None:
+def test_sums_of_digits_at_the_edges_of_carries(count):
     """Sums of digits around the multiples of 16: what moves up fills the next column, and a carry comes."""
     ints, rng = context(16), np.random.default_rng(count)
     most = 15 * count
@@ -55,7 +52,7 @@ def test_sums_of_digits_at_the_edges_of_carries(count: int) -> None:
     check(ints.encrypt(a).sum(axis=0, dtype=np.uint16), a.sum(axis=0, dtype=np.uint16), ints)
 
 
-def test_real_parts_of_numbers_take_the_last_level() -> None:
+def test_real_parts_of_numbers_take_the_last_level():
     ints = context(8)
     a = np.arange(6.0)
     x, lowest = ints.evaluator.encrypt(a + 0.25j), ints._engine.lowest
@@ -67,7 +64,7 @@ def test_real_parts_of_numbers_take_the_last_level() -> None:
 
 
 @pytest.mark.parametrize("vectors", [1, 2, 3, 4, 5])
-def test_each_bootstrap_of_several_vectors_may_fail(vectors: int) -> None:
+def test_each_bootstrap_of_several_vectors_may_fail(vectors):
     """Two vectors share one."""
     engine = context(8)._engine
     x = encrypted(engine, np.zeros((vectors, engine.layout.slots)), 15)
@@ -77,7 +74,7 @@ def test_each_bootstrap_of_several_vectors_may_fail(vectors: int) -> None:
     assert found == pytest.approx(engine._whole.failure_log2 + log2(-(-vectors // 2)), abs=0.01)
 
 
-def test_reports_tell_the_failure_of_all_refreshes() -> None:
+def test_reports_tell_the_failure_of_all_refreshes():
     ints = context(16)
     lines = re.findall(r"(\d+) refreshe?s?.*, fails with a probability of 2\^(-[\d.]+)", ints.report())
     assert len({count for count, _ in lines}) > 1
@@ -85,14 +82,14 @@ def test_reports_tell_the_failure_of_all_refreshes() -> None:
         assert float(failure) == pytest.approx(ints._whole.failure_log2 + log2(int(count)), abs=0.051)
 
 
-def test_files_of_as_many_axes_as_there_may_be() -> None:
+def test_files_of_as_many_axes_as_there_may_be():
     ints = context(8)
     for axes in (0, 1, 31, 32):
         a = np.full((1,) * axes, 7, np.uint8)
         check(ints.load(bytes(ints.encrypt(a))), a, ints)
 
 
-def test_a_table_keeps_its_entries() -> None:
+def test_a_table_keeps_its_entries():
     ints, entries, index = context(8), np.arange(16, dtype=np.uint8), np.array([0, 3, 15], np.uint8)
     table = hm.integers.Table(entries)
     x = ints.encrypt(index)
@@ -103,7 +100,7 @@ def test_a_table_keeps_its_entries() -> None:
 
 @pytest.mark.parametrize("entries", [16, 256])
 @pytest.mark.parametrize("vectors", [1, 3])
-def test_tables_at_every_level(entries: int, vectors: int) -> None:
+def test_tables_at_every_level(entries, vectors):
     ints, rng = context(8), np.random.default_rng(entries + vectors)
     table = rng.integers(0, 256, entries, np.uint8)
     index = rng.integers(0, entries, vectors * ints.values - 1).astype(np.uint8)
@@ -112,7 +109,7 @@ def test_tables_at_every_level(entries: int, vectors: int) -> None:
 
 
 @pytest.mark.parametrize("function", [np.logical_and, np.logical_or, np.logical_xor])
-def test_truth_functions_take_no_integers_on_either_side(function: Any) -> None:
+def test_truth_functions_take_no_integers_on_either_side(function):
     ints = hm.integers.Context(8, preset="test-exact", device="ledger")
     mask, x = ints.encrypt(np.array([True, False])), ints.encrypt(np.array([1, 0], np.uint8))
     for pair in ((mask, x), (x, mask), (x, x), (x, np.array([True, True])), (np.array([True, True]), x)):
@@ -120,7 +117,7 @@ def test_truth_functions_take_no_integers_on_either_side(function: Any) -> None:
 
 
 @pytest.mark.parametrize("bits", [8, 16, 32, 64])
-def test_pythons_integers_in_sequences_have_the_contexts_type(bits: int) -> None:
+def test_pythons_integers_in_sequences_have_the_contexts_type(bits):
     ints = hm.integers.Context(bits, preset="test-exact", device="ledger")
     widest = np.dtype(f"i{bits // 8}")
     for values in (3, [1, 2], (1, 2), [[1], [2]], ((1, 2), (3, 4)), [(1,), (2,)]):

@@ -3,13 +3,10 @@
 Chains are counted, on the device "ledger": errors and levels are those of a run, and nothing is computed.
 `CHAINS` in the environment takes more of them: 1,000 of each type take an hour."""
 
-from __future__ import annotations
-
 import math
 import os
 from dataclasses import replace
 from functools import cache
-from typing import Any
 
 import numpy as np
 import pytest
@@ -27,12 +24,12 @@ TYPES = ["int8", "uint16", "int32", "uint64"]
 
 
 @cache
-def counted(bits: int) -> hm.integers.Context:
+def counted(bits):
     """No keys of n16-exact are made: they are counted."""
     return hm.integers.Context(bits, preset="n16-exact", device="ledger")
 
 
-def chain(ints: hm.integers.Context, dtype: np.dtype[Any], seed: int) -> None:
+def chain(ints, dtype, seed):
     rng = np.random.default_rng(seed)
     held = [ints.encrypt(np.arange(12, dtype=dtype), levels=int(rng.choice([0, 1, 4, 16]))) for _ in range(3)]
     trail = []
@@ -50,7 +47,7 @@ def chain(ints: hm.integers.Context, dtype: np.dtype[Any], seed: int) -> None:
 
 
 @pytest.mark.parametrize("name", TYPES)
-def test_chains_are_never_refused(name: str) -> None:
+def test_chains_are_never_refused(name):
     dtype = np.dtype(name)
     for seed in range(CHAINS):
         # int8 by amounts of uint8 is int16 in between.
@@ -58,7 +55,7 @@ def test_chains_are_never_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "bits"), [("uint8", 64), ("int16", 32)])
-def test_chains_of_narrow_types_are_never_refused(name: str, bits: int) -> None:
+def test_chains_of_narrow_types_are_never_refused(name, bits):
     """In a context of wider ones."""
     for seed in range(CHAINS // 2):
         chain(counted(bits), np.dtype(name), seed)
@@ -69,7 +66,7 @@ ERRORS = [-9, -10.5, -13.5, -14, -14.1, -16, -18, -20, -20.5, -22]
 
 @pytest.mark.parametrize("levels", [0, 16])
 @pytest.mark.parametrize("name", ["uint8", "int64"])
-def test_operations_take_what_operations_leave(name: str, levels: int) -> None:
+def test_operations_take_what_operations_leave(name, levels):
     """Operands of any error up to the largest: errors decide on refreshes, and some are at their edges."""
     dtype = np.dtype(name)
     ints = counted(8 * dtype.itemsize)
@@ -91,7 +88,7 @@ def test_operations_take_what_operations_leave(name: str, levels: int) -> None:
         assert x.refresh().error < 2.0**-20
 
 
-def test_what_can_not_be_read_is_refused() -> None:
+def test_what_can_not_be_read_is_refused():
     """A digit beyond the largest error, which no operation leaves, is refreshed if it can be, or refused."""
     engine = counted(8)._engine
     x = counted(8).encrypt(np.arange(5, dtype=np.uint8))._held
@@ -106,7 +103,7 @@ def test_what_can_not_be_read_is_refused() -> None:
 
 @pytest.mark.parametrize("bits", [8, 64])
 @pytest.mark.parametrize("count", [128, 129, 2000, 40000])
-def test_sums_of_any_length_are_read(bits: int, count: int) -> None:
+def test_sums_of_any_length_are_read(bits, count):
     """Columns of 15 times as much: what a refresh reads has an error that grows with them."""
     ints = counted(bits)
     x = ints.encrypt(np.zeros(count, f"u{bits // 8}"))
@@ -117,7 +114,7 @@ def test_sums_of_any_length_are_read(bits: int, count: int) -> None:
 
 
 @pytest.mark.parametrize("bits", [8, 64])
-def test_refreshed_arrays_are_alike(bits: int) -> None:
+def test_refreshed_arrays_are_alike(bits):
     """So that a graph takes them, whatever led to them."""
     ints = counted(bits)
     x = ints.encrypt(np.arange(5, dtype=f"u{bits // 8}"))
@@ -131,7 +128,7 @@ def test_refreshed_arrays_are_alike(bits: int) -> None:
 
 
 @pytest.mark.parametrize("bits", [8, 64])
-def test_sums_and_comparisons_need_no_levels(bits: int) -> None:
+def test_sums_and_comparisons_need_no_levels(bits):
     """docs/integers.md: levels=0 is enough for one; products take `product_levels`."""
     ints = counted(bits)
     dtype = f"u{bits // 8}"
@@ -156,7 +153,7 @@ def test_sums_and_comparisons_need_no_levels(bits: int) -> None:
 
 
 @pytest.mark.parametrize("bits", [8, 16, 32, 64])
-def test_sums_and_quotients_have_their_levels(bits: int) -> None:
+def test_sums_and_quotients_have_their_levels(bits):
     """Operands have any level: columns state how many levels they take, and are refused with fewer."""
     ints = counted(bits)
     for levels in range(1, 6):
@@ -171,7 +168,7 @@ def test_sums_and_quotients_have_their_levels(bits: int) -> None:
                 assert found.levels >= 0
 
 
-def test_sums_take_a_refresh_more_where_their_digits_grow() -> None:
+def test_sums_take_a_refresh_more_where_their_digits_grow():
     """128 values of 8 bits are a number up to 128 * 255, which a bootstrap reads well enough modulo 256; more
     values count as 256."""
     ints = counted(8)
@@ -184,7 +181,7 @@ def test_sums_take_a_refresh_more_where_their_digits_grow() -> None:
 
 
 @pytest.mark.parametrize("larger", ["left", "right"])
-def test_choices_have_the_larger_error(larger: str) -> None:
+def test_choices_have_the_larger_error(larger):
     """One of the two values counts, and 15 times the condition's error."""
     ints = counted(8)
     x, y = (ints.encrypt(np.arange(5, dtype=np.uint8)) for _ in range(2))
@@ -196,7 +193,7 @@ def test_choices_have_the_larger_error(larger: str) -> None:
 
 
 @pytest.mark.parametrize("period", [16, 256])
-def test_the_largest_error_of_a_table(period: int) -> None:
+def test_the_largest_error_of_a_table(period):
     """The formula of errors, backwards: for slopes, curvatures and what is not of the number."""
     rng = np.random.default_rng(period)
     for largest, radial, rounding in (

@@ -1,11 +1,7 @@
 """Integers of few slots, refreshed by roots of unity: NumPy's values, at every number of them."""
 
-from __future__ import annotations
-
 import operator
-from collections.abc import Callable
 from functools import cache
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +13,7 @@ from .setting import check
 
 MOST = {8: 8, 16: 4, 32: 2, 64: 1}
 """The values of a ciphertext of N = 2^11: 1,024 slots hold 16 digits, each with its 64 blocks."""
-OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
+OPERATIONS = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
@@ -32,7 +28,7 @@ OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 @cache
-def few(bits: int, values: int) -> hm.integers.Context:
+def few(bits, values):
     return hm.integers.Context(bits, values=values, preset="test-exact-few")
 
 
@@ -40,7 +36,7 @@ def few(bits: int, values: int) -> hm.integers.Context:
     ("name", "values", "count"),
     [("uint64", 1, 2), ("int32", 2, 2), ("uint16", 4, 9), ("int8", 8, 5), ("uint8", 1, 2)],
 )
-def test_operations_are_those_of_numpy(name: str, values: int, count: int) -> None:
+def test_operations_are_those_of_numpy(name, values, count):
     """In one ciphertext, a part of one and several: carries through all digits, and random values."""
     dtype = np.dtype(name)
     ints, limits, rng = few(8 * dtype.itemsize, values), np.iinfo(dtype), np.random.default_rng(count)
@@ -53,7 +49,7 @@ def test_operations_are_those_of_numpy(name: str, values: int, count: int) -> No
         check(operation(x, y), expected, ints)
 
 
-def test_one_value_stays_right_through_operations_in_a_row() -> None:
+def test_one_value_stays_right_through_operations_in_a_row():
     ints, rng = few(64, 1), np.random.default_rng(5)
     a, b = (rng.integers(0, 2**64 - 1, 1, np.uint64, endpoint=True) for _ in range(2))
     x, y = ints.encrypt(a), ints.encrypt(b)
@@ -65,7 +61,7 @@ def test_one_value_stays_right_through_operations_in_a_row() -> None:
 
 
 @pytest.mark.parametrize("bits", MOST)
-def test_the_numbers_of_values_that_fit(bits: int) -> None:
+def test_the_numbers_of_values_that_fit(bits):
     most = MOST[bits]
     assert few(bits, most).values == most
     for wrong in (0, -1, 3, 2 * most):
@@ -73,12 +69,12 @@ def test_the_numbers_of_values_that_fit(bits: int) -> None:
     with pytest.raises(hm.errors.ParameterError, match=rf"up to {most}; say how many, Context\(values=\)"):
         hm.integers.Context(bits, preset="test-exact-few")
     with pytest.raises(TypeError, match="an integer as values, not float"):
-        hm.integers.Context(bits, values=1.0, preset="test-exact-few")  # type: ignore[arg-type]
+        hm.integers.Context(bits, values=1.0, preset="test-exact-few")
     whole = hm.integers.Context(bits, values=16, preset="test-exact", device="ledger")
     assert (whole.values, whole._layout.slots) == (16, 4 * bits)
 
 
-def test_contexts_of_other_values_take_no_files_and_have_no_keys() -> None:
+def test_contexts_of_other_values_take_no_files_and_have_no_keys():
     """Digits stand elsewhere there, so values would be wrong."""
     ints, a = few(8, 4), np.arange(7, dtype=np.uint8)
     file = bytes(ints.encrypt(a))
@@ -86,17 +82,15 @@ def test_contexts_of_other_values_take_no_files_and_have_no_keys() -> None:
     check(ints.load(bytes(server.load(file) + server.encrypt(a))), a + a, ints)
     other = hm.integers.Context(8, values=8, keys=ints.keys)
     raises(hm.errors.MismatchError, r"of 4 values each, .* has 8 in one; .*values=", other.load, file)
-    with pytest.raises(hm.errors.MismatchError, match="two contexts"):
-        ints.encrypt(a) + other.encrypt(a)
+    raises(hm.errors.MismatchError, "two contexts", lambda: ints.encrypt(a) + other.encrypt(a))
     for context in (other, hm.integers.Context(16, values=2, secret_key=ints.secret_key)):
         with pytest.raises(hm.errors.MismatchError, match=r"of 8 bits, 4 in .*, and this one has"):
             context.decrypt(ints.encrypt(a))
-    with pytest.raises(hm.errors.MissingKeyError):
-        other.encrypt(a) + other.encrypt(a)
+    raises(hm.errors.MissingKeyError, "", lambda: other.encrypt(a) + other.encrypt(a))
 
 
 @pytest.mark.parametrize(("bits", "values"), [(64, 1), (64, 32), (8, 256)])
-def test_the_secure_preset_has_the_levels_of_all_operations(bits: int, values: int) -> None:
+def test_the_secure_preset_has_the_levels_of_all_operations(bits, values):
     """Counted, with errors and levels of a run: each operation with as many refreshes as of whole
     ciphertexts."""
     ints = hm.integers.Context(bits, values=values, preset="n16-exact-few", device="ledger")
@@ -111,7 +105,7 @@ def test_the_secure_preset_has_the_levels_of_all_operations(bits: int, values: i
             assert found.error < 2**-9, name
 
 
-def test_a_report_counts_one_ciphertext() -> None:
+def test_a_report_counts_one_ciphertext():
     text = hm.integers.Context(64, values=4, preset="n16-exact-few", device="ledger").report("nvidia-h200")
     assert "for one ciphertext (counted" in text
     assert "a * b: 2 refreshes" in text

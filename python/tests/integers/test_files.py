@@ -1,13 +1,9 @@
 """Files of encrypted integers: a client and a server, round trips, and files that are damaged or lie."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import pickle
 from functools import cache
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -23,21 +19,21 @@ BEGIN = 24
 
 
 @cache
-def server() -> hm.integers.Context:
+def server():
     return hm.integers.Context(16, preset="test-exact", keys=bytes(context(16).keys))
 
 
 @cache
-def sample() -> bytes:
+def sample():
     return bytes(context(16).encrypt(np.arange(200, dtype=np.uint16)))
 
 
-def parts(data: bytes) -> tuple[dict[str, Any], bytes]:
+def parts(data):
     length = int.from_bytes(data[16:BEGIN], "little")
     return json.loads(data[BEGIN : BEGIN + length]), data[BEGIN + length : -32]
 
 
-def file_of(header: object, ciphertext: bytes, magic: bytes = b"\x89HEMINTS\r\n\x1a\n\0\0\0\0") -> bytes:
+def file_of(header, ciphertext, magic=b"\x89HEMINTS\r\n\x1a\n\0\0\0\0"):
     """A file by the page."""
     text = header if isinstance(header, bytes) else json.dumps(header).encode()
     whole = magic + len(text).to_bytes(8, "little") + text + ciphertext
@@ -45,7 +41,7 @@ def file_of(header: object, ciphertext: bytes, magic: bytes = b"\x89HEMINTS\r\n\
 
 
 @pytest.mark.parametrize("name", ["uint8", "int16", "bool"])
-def test_round_trips(name: str, tmp_path: Path) -> None:
+def test_round_trips(name, tmp_path):
     ints = context(16)
     a = np.random.default_rng(1).integers(0, 100, (3, 2, 100)).astype("uint8")
     x = ints.encrypt(a if name == "bool" else a.astype(name))
@@ -66,7 +62,7 @@ def test_round_trips(name: str, tmp_path: Path) -> None:
     np.testing.assert_array_equal(ints.decrypt(again), expected)
 
 
-def test_a_client_sends_and_a_server_answers(tmp_path: Path) -> None:
+def test_a_client_sends_and_a_server_answers(tmp_path):
     client = context(16)
     a = np.random.default_rng(2).integers(0, 2**16, 200, np.uint16)
     client.secret_key.save(tmp_path / "secret.hemera")
@@ -111,7 +107,7 @@ def test_a_client_sends_and_a_server_answers(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("levels", [0, 3, 4, 16])
-def test_values_are_sent_with_as_many_levels_as_they_need(levels: int) -> None:
+def test_values_are_sent_with_as_many_levels_as_they_need(levels):
     client, remote = context(16), server()
     a = np.random.default_rng(5).integers(0, 2**16, 2 * client.values + 1, np.uint16)  # three vectors
     assert (client.levels, client.product_levels) == (16, 4)
@@ -133,7 +129,7 @@ def test_values_are_sent_with_as_many_levels_as_they_need(levels: int) -> None:
     assert refreshes == 3 * (2 if levels >= client.product_levels else 4)
 
 
-def test_levels_that_there_are_not() -> None:
+def test_levels_that_there_are_not():
     ints = context(16)
     for wrong in (-1, 17):
         with pytest.raises(LevelError, match=f"levels={wrong}; values have from 0 to 16"):
@@ -145,7 +141,7 @@ def test_levels_that_there_are_not() -> None:
             ints.encrypt(np.arange(3, dtype=np.uint8), levels=kind)
 
 
-def test_damaged_files() -> None:
+def test_damaged_files():
     ints, data = context(16), sample()
     random = np.random.default_rng(3)
     for length in (0, 1, 15, 16, 24, 50, 100, len(data) // 2, len(data) - 1):
@@ -191,7 +187,7 @@ def test_damaged_files() -> None:
     ],
     ids=str,
 )
-def test_headers_with_other_values(change: dict[str, Any]) -> None:
+def test_headers_with_other_values(change):
     header, ciphertext = parts(sample())
     expected = TypeError if change == {"dtype": "uint32"} else FormatError
     raises(expected, "", context(16).load, file_of(header | change, ciphertext))
@@ -202,7 +198,7 @@ def test_headers_with_other_values(change: dict[str, Any]) -> None:
     [b"", b"{", b"[]", b"3", b"{}", b"\xff\xfe", b"[" * 60_000, b'{"version":' + b"9" * 5000 + b"}"],
     ids=lambda x: repr(x[:12]),
 )
-def test_headers_that_are_none(header: bytes) -> None:
+def test_headers_that_are_none(header):
     ciphertext = parts(sample())[1]
     raises(FormatError, "", context(16).load, file_of(header, ciphertext))
     raises(FormatError, "cut off", context(16).load, file_of(b" " * 70_000, ciphertext))
@@ -212,7 +208,7 @@ def test_headers_that_are_none(header: bytes) -> None:
         context(16).load(file_of(parts(sample())[0], ciphertext, b"\x89HEMMODEL\r\n\x1a\n\0\0\0"))
 
 
-def test_other_ciphertexts() -> None:
+def test_other_ciphertexts():
     ints = context(16)
     header, _ = parts(sample())
     ckks, ev, low = ints._ckks, ints._engine.evaluator, ints._engine.lowest
@@ -242,7 +238,7 @@ def test_other_ciphertexts() -> None:
     raises(FormatError, "does not begin", ints.load, bytes(ints.secret_key))
 
 
-def test_files_that_lie_give_wrong_results_or_errors() -> None:
+def test_files_that_lie_give_wrong_results_or_errors():
     """Anything that is right in form loads, and operations of it end in values or in an error."""
     ints = context(16)
     header, _ = parts(sample())
@@ -273,7 +269,7 @@ def test_files_that_lie_give_wrong_results_or_errors() -> None:
                 assert not isinstance(error, FormatError)  # noqa: PT017
 
 
-def test_keys_that_do_not_fit() -> None:
+def test_keys_that_do_not_fit():
     ints = context(16)
     other = hm.Context(hm.ckks.Parameters.for_circuit(depth=2, slots=512))
     integer = hm.Context(hm.bfv.Parameters.for_circuit(depth=1))
@@ -296,7 +292,7 @@ def test_keys_that_do_not_fit() -> None:
     raises(FileError, "missing", hm.integers.Context, 16, preset="test-exact", keys="missing.hemera")
 
 
-def test_files_are_described(tmp_path: Path) -> None:
+def test_files_are_described(tmp_path):
     ints = context(16)
     x = ints.encrypt(np.arange(6, dtype=np.uint16).reshape(2, 3))
     for held, kind, name in ((x, "encrypted integers", "uint16"), (x + 1 < 5, "encrypted booleans", "bool")):

@@ -2,10 +2,7 @@
 
 Recorded ones are in ../test_cuda_library.py."""
 
-from __future__ import annotations
-
 import operator
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,16 +16,15 @@ from .setting import check, context, operands
 UINT8 = np.dtype(np.uint8)
 
 
-def events(x: Any) -> frozenset[tuple[int, float]]:
-    found: frozenset[tuple[int, float]] = x._stored.risk.events
-    return found
+def events(x):
+    return x._stored.risk.events
 
 
-def several(a: Any, b: Any) -> tuple[Any, ...]:
+def several(a, b):
     return np.where(a < b, a + 7, b), a * b, a.sum(), a[::-1] ^ b
 
 
-def test_results_are_those_of_the_function() -> None:
+def test_results_are_those_of_the_function():
     ints = context(8)
     a, b = operands(ints, UINT8, 1)
     x, y = ints.encrypt(a), ints.encrypt(b)
@@ -49,7 +45,7 @@ def test_results_are_those_of_the_function() -> None:
     assert graph.memory_bytes > 0
 
 
-def test_one_result_and_booleans() -> None:
+def test_one_result_and_booleans():
     ints = context(8)
     a, b = np.array([1, 5, 9], UINT8), np.array([9, 5, 1], UINT8)
     graph = ints.capture(lambda c, x: c & (x == 5), ints.encrypt(a) < 6, ints.encrypt(a))
@@ -58,7 +54,7 @@ def test_one_result_and_booleans() -> None:
     assert ints.decrypt(result).tolist() == [False, True, False]
 
 
-def test_each_call_has_refreshes_of_its_own() -> None:
+def test_each_call_has_refreshes_of_its_own():
     """In a sum of two calls each refresh counts, and what their inputs share counts once."""
     ints = context(8)
     x = ints.encrypt(np.arange(5, dtype=UINT8)).refresh()
@@ -78,25 +74,25 @@ def test_each_call_has_refreshes_of_its_own() -> None:
     assert len(events(first[0]) | events(second[0])) == len(shared) + 2 * added
 
 
-def test_results_of_one_refresh_share_its_events() -> None:
+def test_results_of_one_refresh_share_its_events():
     ints = context(8)
     x = ints.encrypt(np.arange(5, dtype=UINT8))
 
-    def twice(a: Any) -> tuple[Any, Any]:
+    def twice(a):
         b = a.refresh()
         return b, b[1:]
 
-    first, second = ints.capture(twice, x)(x)  # type: ignore[misc]
+    first, second = ints.capture(twice, x)(x)
     assert events(first) == events(second) != frozenset()
 
 
-def test_clear_operands_are_encrypted_once() -> None:
+def test_clear_operands_are_encrypted_once():
     ints = context(8)
     x = ints.encrypt(np.arange(5, dtype=UINT8))
-    seen: list[Any] = []
+    seen = []
     errors, levels = [], []
 
-    def function(a: Any) -> Any:  # a recorded one reads no values, so that their bytes are compared later
+    def function(a):  # a recorded one reads no values, so that their bytes are compared later
         errors.append(ints.encrypt(np.full(5, 3, UINT8)).error)
         seen.append(ints.encrypt(np.full(5, 3, UINT8))._stored.value)
         seen.append(ints.encrypt(np.full(5, 4, UINT8))._stored.value)
@@ -121,7 +117,7 @@ ALIKE = [
 
 
 @pytest.mark.parametrize("order", [1, -1])
-def test_clear_operands_of_the_same_bytes_are_not_the_same(order: int) -> None:
+def test_clear_operands_of_the_same_bytes_are_not_the_same(order):
     ints, a, p = context(16), np.array([7, 250], np.uint8), np.array([True, True])
     mask, x, constants = ints.encrypt(p), ints.encrypt(a), ALIKE[::order]
     for f, encrypted, clear in ((operator.and_, mask, p), (operator.add, x, a)):
@@ -132,15 +128,15 @@ def test_clear_operands_of_the_same_bytes_are_not_the_same(order: int) -> None:
             check(found, f(clear, constant), ints)
 
 
-def test_other_threads_encrypt_anew_meanwhile() -> None:
+def test_other_threads_encrypt_anew_meanwhile():
     ints = context(8)
     x = ints.encrypt(np.arange(5, dtype=UINT8))
-    found: list[bytes] = []
+    found = []
 
-    def encrypt() -> None:
+    def encrypt():
         found.append(bytes(ints.encrypt(np.full(5, 3, UINT8))._stored.value))
 
-    def function(a: Any) -> Any:
+    def function(a):
         for _ in range(2):
             together(encrypt)
         return a
@@ -149,7 +145,7 @@ def test_other_threads_encrypt_anew_meanwhile() -> None:
     assert len(set(found)) == len(found) >= 2
 
 
-def test_inputs_are_like_the_examples() -> None:
+def test_inputs_are_like_the_examples():
     ints = context(8)
     x = ints.encrypt(np.arange(5, dtype=UINT8))
     graph = ints.capture(lambda a: a + a, x)
@@ -167,7 +163,7 @@ def test_inputs_are_like_the_examples() -> None:
     raises(TypeError, "input 0 is", graph, np.arange(5))
 
 
-def test_larger_errors_are_refused() -> None:
+def test_larger_errors_are_refused():
     ints = context(8)
     x = ints.encrypt(np.arange(5, dtype=UINT8))
     graph = ints.capture(lambda a: a + a, x)
@@ -176,10 +172,10 @@ def test_larger_errors_are_refused() -> None:
     raises(hm.errors.MismatchError, r"with an error of .*refresh\(\) the input", graph, worse)
     better = x._with(x._held[slice(None)], x.shape)
     object.__setattr__(better._stored, "error", 0.5 * x.error)
-    assert ints.decrypt(graph(better)).tolist() == [0, 2, 4, 6, 8]  # type: ignore[arg-type]
+    assert ints.decrypt(graph(better)).tolist() == [0, 2, 4, 6, 8]
 
 
-def test_what_is_no_function_of_arrays_is_refused() -> None:
+def test_what_is_no_function_of_arrays_is_refused():
     ints = context(8)
     x = ints.encrypt(np.arange(5, dtype=UINT8))
     raises(TypeError, "returns encrypted arrays, not", ints.capture, lambda _: 3, x)

@@ -1,9 +1,5 @@
 """Files of keys that are written while they are made."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -35,7 +31,7 @@ print(peak() - before)
 
 
 @pytest.mark.usefixtures("whole_ring")  # as its process has
-def test_a_client_has_one_key_in_memory_at_a_time(tmp_path: Path) -> None:
+def test_a_client_has_one_key_in_memory_at_a_time(tmp_path):
     """The file is that of keys that are made together, and a server computes with it."""
     streamed, secret, together = (tmp_path / name for name in ("streamed", "secret", "together"))
     held, all_held = map(int, printed(PROGRAM, streamed, secret, together).split())
@@ -49,11 +45,11 @@ def test_a_client_has_one_key_in_memory_at_a_time(tmp_path: Path) -> None:
     np.testing.assert_array_equal(client.decrypt(client.load(bytes(product))), x * np.uint8(3))
 
 
-def test_keys_of_a_context_are_written_as_they_are_made(tmp_path: Path) -> None:
+def test_keys_of_a_context_are_written_as_they_are_made(tmp_path):
     """The arguments are those of generate_keys; progress may end the work, and then there is no file."""
     ctx = hm.Context(hm.ckks.Parameters.for_circuit(depth=2, slots=64))
     secret, path = ctx.generate_secret_key(), tmp_path / "keys"
-    told: list[tuple[str, int, int]] = []
+    told = []
     ctx.save_keys(path, secret, rotations=[1, -2], conjugation=True, progress=lambda *each: told.append(each))
     assert told == [("keys", done, 4) for done in range(5)]
     keys = ctx.load(path)
@@ -62,7 +58,7 @@ def test_keys_of_a_context_are_written_as_they_are_made(tmp_path: Path) -> None:
     x = ctx.bind(keys).encrypt([1.0, 2.0, 3.0])
     np.testing.assert_allclose(ctx.decrypt((x * x).rotate(1), secret)[:2], [4, 9], atol=1e-5)
 
-    def ends(*_: object) -> None:
+    def ends(*_):
         raise KeyboardInterrupt
 
     other = tmp_path / "other"

@@ -1,7 +1,5 @@
 """Keys that chains of operations need, and the lifetime of contexts."""
 
-from __future__ import annotations
-
 import gc
 import logging
 import os
@@ -21,7 +19,7 @@ from .steps import BINARY, FURTHER, RELOADED, UNARY, step_of
 
 
 @pytest.mark.parametrize("bits", [8, 64])
-def test_memory_is_that_of_the_keys(bits: int) -> None:
+def test_memory_is_that_of_the_keys(bits):
     ints = hm.integers.Context(bits, preset="test-exact", device="cpu")
     found = ints.needs()
     before = ints._ckks._native.memory_used
@@ -35,7 +33,7 @@ def test_memory_is_that_of_the_keys(bits: int) -> None:
     )
 
 
-def test_the_time_is_that_of_all_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_time_is_that_of_all_keys(monkeypatch):
     """The clock of the test shows how long one key takes."""
     ints = hm.integers.Context(8, preset="test-exact", device="ledger")
     clock = iter([100.0, 103.0])
@@ -45,7 +43,7 @@ def test_the_time_is_that_of_all_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.seconds == pytest.approx(3 * found.key_bytes / one)
 
 
-def test_the_preset_that_is_secure_tells_gigabytes() -> None:
+def test_the_preset_that_is_secure_tells_gigabytes():
     """docs/integers.md has these numbers, and 0.8 GB of the process besides."""
     found = hm.integers.Context(64, device="ledger").needs()
     assert 8.0e9 < found.key_bytes < 8.2e9
@@ -54,7 +52,7 @@ def test_the_preset_that_is_secure_tells_gigabytes() -> None:
 
 
 @pytest.mark.fact_of_the_cpu("memory of the machine")
-def test_keys_without_room_are_refused_before_memory_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keys_without_room_are_refused_before_memory_is_taken(monkeypatch):
     peak = hm.integers.Context(8, preset="test-exact", device="ledger").needs().peak_bytes
     for limit, is_refused in ((peak - 1, True), (peak, False)):
         ints = hm.integers.Context(8, preset="test-exact", device="cpu", memory_limit=limit)
@@ -71,7 +69,7 @@ def test_keys_without_room_are_refused_before_memory_is_taken(monkeypatch: pytes
         _ = hm.integers.Context(8, preset="test-exact", device="cpu").keys
 
 
-def test_the_log_has_it(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_log_has_it(caplog):
     ints = hm.integers.Context(8, preset="test-exact", device="cpu")
     with caplog.at_level(logging.INFO, logger="hemera.integers"):
         assert ints.keys.has_relinearization
@@ -80,7 +78,7 @@ def test_the_log_has_it(caplog: pytest.LogCaptureFixture) -> None:
 
 @pytest.mark.parametrize(("name", "bits", "steps"), [("uint8", 8, 10), ("int16", 64, 4), ("int32", 32, 4)])
 @pytest.mark.parametrize("seed", range(int(os.environ.get("CHAINS", "1"))))
-def test_chains_have_no_end(name: str, bits: int, steps: int, seed: int) -> None:
+def test_chains_have_no_end(name, bits, steps, seed):
     steps = int(os.environ.get("STEPS", steps))
     ints, dtype = context(bits), np.dtype(name)
     rng = np.random.default_rng([steps, seed])
@@ -102,7 +100,7 @@ def test_chains_have_no_end(name: str, bits: int, steps: int, seed: int) -> None
             held[result] = found * 0 + clear[result]
 
 
-def test_a_dropped_context_is_gone_at_once() -> None:
+def test_a_dropped_context_is_gone_at_once():
     ints = hm.integers.Context(8, preset="test-exact")
     a = ints.encrypt(np.array([200, 3, 7], np.uint8))
     # Tables, products and their plans, of which some are kept for all contexts.

@@ -1,12 +1,8 @@
 """Types, shapes and refusals of encrypted integers are those of NumPy 2: each operation with each pair of
 types, of arrays, NumPy's scalars and Python's integers. Counted: there are no values."""
 
-from __future__ import annotations
-
 import operator
-from collections.abc import Callable
 from functools import cache
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +12,7 @@ import hemera as hm
 from ..refusals import raises
 
 TYPES = [np.dtype(f"{kind}{size}") for size in (1, 2, 8) for kind in "ui"]
-ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
+ARITHMETIC = {
     **{f.__name__: f for f in (operator.add, operator.sub, operator.mul)},
     **{f.__name__: f for f in (operator.and_, operator.or_, operator.xor)},
     **{f"np.{f.__name__}": f for f in (np.add, np.subtract, np.multiply, np.bitwise_xor)},
@@ -25,25 +21,23 @@ ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "np.where": np.where,
     "np.concatenate": lambda a, b: np.concatenate([np.ravel(a), np.ravel(b)]),
 }
-SHIFTS: dict[str, Callable[[Any, Any], Any]] = {
-    **{f.__name__: f for f in (operator.lshift, operator.rshift, np.left_shift)}
-}
-DIVISIONS: dict[str, Callable[[Any, Any], Any]] = {
+SHIFTS = {**{f.__name__: f for f in (operator.lshift, operator.rshift, np.left_shift)}}
+DIVISIONS = {
     **{f.__name__: f for f in (operator.floordiv, operator.mod, np.floor_divide)},
     "divmod": lambda a, b: divmod(a, b)[1],
 }
-COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+COMPARISONS = {
     **{f.__name__: f for f in (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne)},
     **{f"np.{f.__name__}": f for f in (np.less, np.greater_equal, np.equal)},
 }
 
 
 @cache
-def counted() -> hm.integers.Context:
+def counted():
     return hm.integers.Context(64, preset="test-exact", device="ledger")
 
 
-def outcome(of: Callable[..., Any], *operands: Any) -> Any:
+def outcome(of, *operands):
     """Type and shape of a result, or the kind of error."""
     try:
         with np.errstate(all="ignore"):
@@ -53,7 +47,7 @@ def outcome(of: Callable[..., Any], *operands: Any) -> Any:
     return TypeError if found.dtype.kind == "f" else (found.dtype, found.shape)
 
 
-def require_numpys(of: Callable[..., Any], a: Any, b: Any) -> None:
+def require_numpys(of, a, b):
     """With one operand encrypted, or both."""
     expected = outcome(of, a, b)
     x, y = (counted().encrypt(each) if isinstance(each, np.ndarray) else each for each in (a, b))
@@ -63,16 +57,16 @@ def require_numpys(of: Callable[..., Any], a: Any, b: Any) -> None:
         assert outcome(of, a, y) == expected
 
 
-def arrays(left: np.dtype[Any], right: np.dtype[Any]) -> tuple[Any, Any]:
+def arrays(left, right):
     return np.arange(6, dtype=left).reshape(2, 3), np.arange(1, 4, dtype=right)
 
 
-def named(name: str, of: Callable[..., Any]) -> Callable[..., Any]:
+def named(name, of):
     """np.where has a condition: encrypted where a value is."""
     if name != "np.where":
         return of
 
-    def where(a: Any, b: Any) -> Any:
+    def where(a, b):
         truths = np.array([True, False, True])
         is_plain = not any(isinstance(x, hm.integers.Integers) for x in (a, b))
         return np.where(truths if is_plain else counted().encrypt(truths), a, b)
@@ -81,7 +75,7 @@ def named(name: str, of: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @pytest.mark.parametrize("name", [*ARITHMETIC, *COMPARISONS])
-def test_pairs_of_types(name: str) -> None:
+def test_pairs_of_types(name):
     of = named(name, {**ARITHMETIC, **COMPARISONS}[name])
     for left in TYPES:
         for right in TYPES:
@@ -98,7 +92,7 @@ def test_pairs_of_types(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [*SHIFTS, *DIVISIONS])
-def test_pairs_of_types_with_plain_amounts_and_divisors(name: str) -> None:
+def test_pairs_of_types_with_plain_amounts_and_divisors(name):
     of = {**SHIFTS, **DIVISIONS}[name]
     for left in TYPES:
         for right in TYPES:
@@ -110,7 +104,7 @@ def test_pairs_of_types_with_plain_amounts_and_divisors(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [*ARITHMETIC, *COMPARISONS, *SHIFTS, *DIVISIONS])
-def test_pythons_integers_at_the_edges_of_types(name: str) -> None:
+def test_pythons_integers_at_the_edges_of_types(name):
     """The last that a type holds, and the first that it does not; comparisons take all."""
     of = named(name, {**ARITHMETIC, **COMPARISONS, **SHIFTS, **DIVISIONS}[name])
     for dtype in TYPES:
@@ -130,7 +124,7 @@ def test_pythons_integers_at_the_edges_of_types(name: str) -> None:
 
 
 TRUTHS = np.array([True, False, True])
-OTHERS: dict[str, Any] = {
+OTHERS = {
     "truths": TRUTHS[::-1],
     "a truth": True,
     "a truth of NumPy": np.True_,
@@ -142,7 +136,7 @@ OTHERS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("other", OTHERS)
-def test_truth_values_are_numpys(other: str) -> None:
+def test_truth_values_are_numpys(other):
     b = OTHERS[other]
     operations = {**ARITHMETIC, **{name: COMPARISONS[name] for name in ("eq", "ne", "np.equal")}}
     for name, of in operations.items():
@@ -159,7 +153,7 @@ def test_truth_values_are_numpys(other: str) -> None:
         assert outcome(unary, counted().encrypt(TRUTHS)) == outcome(unary, TRUTHS)
 
 
-CHOICES: list[tuple[Any, Any]] = [
+CHOICES = [
     (np.uint8(1), 0),
     (1, np.uint8(0)),
     (1, 2),
@@ -175,7 +169,7 @@ CHOICES: list[tuple[Any, Any]] = [
 
 
 @pytest.mark.parametrize("choice", range(len(CHOICES)))
-def test_choices_of_plain_values_have_numpys_types(choice: int) -> None:
+def test_choices_of_plain_values_have_numpys_types(choice):
     a, b = CHOICES[choice]
     condition = counted().encrypt(TRUTHS)
     assert outcome(np.where, condition, a, b) == outcome(np.where, TRUTHS, a, b)
@@ -184,7 +178,7 @@ def test_choices_of_plain_values_have_numpys_types(choice: int) -> None:
     assert outcome(np.where, condition, y, z) == outcome(np.where, TRUTHS, a, b)
 
 
-def test_pythons_integers_have_the_contexts_type() -> None:
+def test_pythons_integers_have_the_contexts_type():
     narrow = hm.integers.Context(8, preset="test-exact", device="ledger")
     assert narrow.encrypt([1, -128, 127]).dtype == narrow.encrypt(5).dtype == np.int8
     assert narrow.encrypt([np.uint8(200)]).dtype == np.uint8
@@ -202,7 +196,7 @@ def test_pythons_integers_have_the_contexts_type() -> None:
     raises(TypeError, "the values are integers, not", narrow.encrypt, [1, None])
 
 
-def test_what_numpy_does_in_place() -> None:
+def test_what_numpy_does_in_place():
     """The array changes under all its names; where NumPy would change others as well, it is refused."""
     a = np.arange(6, dtype=np.uint8)
     for symbol, of in {
@@ -256,7 +250,7 @@ def test_what_numpy_does_in_place() -> None:
     assert same is mask
 
 
-def test_functions_of_numpy_that_are_not_there() -> None:
+def test_functions_of_numpy_that_are_not_there():
     x = counted().encrypt(np.arange(3, dtype=np.uint8))
     for of, words in {
         lambda: np.exp(x): "np.exp takes no Integers",

@@ -1,10 +1,6 @@
 """Values of encrypted integers with plain operands of all kinds, at the edges of types, beside NumPy's."""
 
-from __future__ import annotations
-
 import operator
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,13 +11,13 @@ from .setting import check, context
 COMPARISONS = [operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne]
 
 
-def edges(dtype: np.dtype[Any]) -> np.ndarray:
+def edges(dtype):
     limits = np.iinfo(dtype)
     found = {limits.min, limits.min + 1, -1, 0, 1, 15, 16, 200, limits.max}
     return np.array(sorted(each for each in found if limits.min <= each <= limits.max), dtype)
 
 
-def pairs(left: str, right: str) -> tuple[np.ndarray, np.ndarray]:
+def pairs(left, right):
     """All pairs of edges of two types."""
     a, b = np.meshgrid(edges(np.dtype(left)), edges(np.dtype(right)), indexing="ij")
     return a.reshape(-1).copy(), b.reshape(-1).copy()
@@ -29,7 +25,7 @@ def pairs(left: str, right: str) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("f", COMPARISONS, ids=lambda f: f.__name__)
 @pytest.mark.parametrize(("left", "right"), [("uint8", "int16"), ("int16", ">u8"), ("int8", "uint8")])
-def test_comparisons_with_plain_values_of_any_size(f: Callable[..., Any], left: str, right: str) -> None:
+def test_comparisons_with_plain_values_of_any_size(f, left, right):
     """In a context that does not hold the other type: those beyond the type decide."""
     ints = context(16)
     a, b = pairs(left, right)
@@ -39,7 +35,7 @@ def test_comparisons_with_plain_values_of_any_size(f: Callable[..., Any], left: 
 
 
 @pytest.mark.parametrize("f", COMPARISONS, ids=lambda f: f.__name__)
-def test_comparisons_with_pythons_integers(f: Callable[..., Any]) -> None:
+def test_comparisons_with_pythons_integers(f):
     ints = context(16)
     for name in ("uint8", "int16"):
         a = edges(np.dtype(name))
@@ -52,7 +48,7 @@ def test_comparisons_with_pythons_integers(f: Callable[..., Any]) -> None:
             check(f(x, number), f(a, number), ints)
 
 
-ARITHMETIC: list[Callable[[Any, Any], Any]] = [
+ARITHMETIC = [
     *(operator.add, operator.sub, operator.mul, operator.and_, operator.xor, np.minimum, np.maximum),
     lambda a, b: np.concatenate([a, b]),
     lambda a, b: np.stack([b, a]),
@@ -60,7 +56,7 @@ ARITHMETIC: list[Callable[[Any, Any], Any]] = [
 
 
 @pytest.mark.parametrize("f", range(len(ARITHMETIC)))
-def test_functions_of_encrypted_and_plain_arrays(f: int) -> None:
+def test_functions_of_encrypted_and_plain_arrays(f):
     """Pairs of types in turn: all of them are counted in test_numpy_types.py."""
     of, ints = ARITHMETIC[f], context(16)
     a, b = pairs(*[("uint8", "int8"), (">i2", "uint8"), ("uint16", ">u2")][f % 3])
@@ -71,7 +67,7 @@ def test_functions_of_encrypted_and_plain_arrays(f: int) -> None:
 
 @pytest.mark.parametrize("f", [operator.lshift, operator.rshift], ids=["left", "right"])
 @pytest.mark.parametrize("name", ["int8", "uint16"])
-def test_plain_amounts(f: Callable[..., Any], name: str) -> None:
+def test_plain_amounts(f, name):
     """Arrays of them, typed ones and Python's; NumPy shifts by the width and more to 0 and -1."""
     ints = context(16)
     amounts = np.array([0, 1, 3, 4, 7, 8, 9, 15, 16, 17, 100], np.uint8)
@@ -87,7 +83,7 @@ def test_plain_amounts(f: Callable[..., Any], name: str) -> None:
         raises((TypeError, OverflowError), "", f, x, wrong)
 
 
-def test_choices() -> None:
+def test_choices():
     ints = context(16)
     truths = np.array([True, False, True, True, False])
     condition, a = ints.encrypt(truths), np.array([1, 2, 255, 0, 7], np.uint8)
@@ -111,7 +107,7 @@ def test_choices() -> None:
     check(np.where(condition, True, mask), np.where(truths, True, ~truths), ints)
 
 
-def test_truth_values() -> None:
+def test_truth_values():
     ints = context(16)
     p, q = np.array([True, True, False, False]), np.array([True, False, True, False])
     x, y, a = ints.encrypt(p), ints.encrypt(q), np.array([1, 0, 255, 7], np.uint8)
@@ -140,7 +136,7 @@ def test_truth_values() -> None:
     check(np.concatenate([x, a, z]), np.concatenate([p, a, a]), ints)
 
 
-def test_booleans_of_many_values_are_encrypted() -> None:
+def test_booleans_of_many_values_are_encrypted():
     ints = context(8)
     p = np.random.default_rng(3).random((3, ints.values + 1)) < 0.5
     x = ints.encrypt(p, levels=2)
@@ -149,7 +145,7 @@ def test_booleans_of_many_values_are_encrypted() -> None:
     check(~x[1], ~p[1], ints)
 
 
-def test_in_place() -> None:
+def test_in_place():
     ints = context(16)
     a = np.arange(5, dtype=np.uint8)
     x = same = ints.encrypt(a)
@@ -163,7 +159,7 @@ def test_in_place() -> None:
     check(narrow, (a.astype(np.int8) - np.int16(300)).astype(np.int8), ints)
 
 
-def test_functions_of_numpy() -> None:
+def test_functions_of_numpy():
     ints = context(16)
     a = np.array([[1, 2, 200], [0, 255, 7]], np.uint8)
     x = ints.encrypt(a)

@@ -1,12 +1,8 @@
 """Encrypted integers beside NumPy's: operators, types and edges."""
 
-from __future__ import annotations
-
 import operator
 import re
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -21,7 +17,7 @@ TYPES = [("uint8", 8), ("int8", 16), ("uint64", 64), ("int64", 64)]
 
 
 @pytest.fixture(params=TYPES, ids=lambda param: f"{param[0]} in {param[1]} bits")
-def case(request: pytest.FixtureRequest) -> tuple[hm.integers.Context, np.dtype[Any]]:
+def case(request):
     name, bits = request.param
     return context(bits), np.dtype(name)
 
@@ -41,14 +37,14 @@ OPERATORS = [
 @pytest.mark.parametrize(
     ("case", "f"), OPERATORS, indirect=["case"], ids=[f"{f.__name__} of {own[0]}" for own, f in OPERATORS]
 )
-def test_operators(case: tuple[hm.integers.Context, np.dtype[Any]], f: Callable[[Any, Any], Any]) -> None:
+def test_operators(case, f):
     ints, dtype = case
     a, b = operands(ints, dtype)
     with np.errstate(over="ignore"):
         check(f(ints.encrypt(a), ints.encrypt(b)), f(a, b), ints)
 
 
-def test_signs_bits_and_choices(case: tuple[hm.integers.Context, np.dtype[Any]]) -> None:
+def test_signs_bits_and_choices(case):
     ints, dtype = case
     a, b = operands(ints, dtype, 1)
     x, y = ints.encrypt(a), ints.encrypt(b)
@@ -64,7 +60,7 @@ def test_signs_bits_and_choices(case: tuple[hm.integers.Context, np.dtype[Any]])
     check(less ^ ~equal, a > b, ints)
 
 
-def test_choices_of_all_pairs_of_edges_of_int64() -> None:
+def test_choices_of_all_pairs_of_edges_of_int64():
     ints, limits = context(64), np.iinfo(np.int64)
     near = [-(2**32), -16, -1, 0, 1, 15, 2**31]
     edges = [limits.min, limits.min + 1, *near, limits.max - 1, limits.max]
@@ -81,7 +77,7 @@ def test_choices_of_all_pairs_of_edges_of_int64() -> None:
 
 @pytest.mark.parametrize("amount", [0, 3, 13, 100])
 @pytest.mark.parametrize(("name", "bits"), [("uint8", 8), ("int16", 16), ("int64", 64)])
-def test_shifts(name: str, bits: int, amount: int) -> None:
+def test_shifts(name, bits, amount):
     ints, dtype = context(bits), np.dtype(name)
     a, _ = operands(ints, dtype, 2)
     width = 8 * dtype.itemsize
@@ -94,7 +90,7 @@ def test_shifts(name: str, bits: int, amount: int) -> None:
 
 @pytest.mark.parametrize("before", ["uint8", "int8", "int32", "int64"])
 @pytest.mark.parametrize("after", ["uint8", "int16", "uint64"])
-def test_types_of_values(before: str, after: str) -> None:
+def test_types_of_values(before, after):
     ints = context(64)
     a, _ = operands(ints, np.dtype(before), 3)
     check(ints.encrypt(a).astype(after), a.astype(after), ints)
@@ -102,7 +98,7 @@ def test_types_of_values(before: str, after: str) -> None:
 
 @pytest.mark.parametrize("entries", [16, 256])
 @pytest.mark.parametrize("dtype", ["uint8", "int16"])
-def test_tables(entries: int, dtype: str) -> None:
+def test_tables(entries, dtype):
     ints = context(8 if dtype == "uint8" else 64)
     limits = np.iinfo(dtype)
     values = np.random.default_rng(7).integers(limits.min, limits.max, entries, dtype, endpoint=True)
@@ -111,7 +107,7 @@ def test_tables(entries: int, dtype: str) -> None:
 
 
 @pytest.mark.parametrize(("bits", "vectors", "refreshes"), [(8, 3, 2), (16, 5, 2), (64, 3, 1), (64, 17, 2)])
-def test_vectors_share_the_refreshes_of_a_table(bits: int, vectors: int, refreshes: int) -> None:
+def test_vectors_share_the_refreshes_of_a_table(bits, vectors, refreshes):
     ints = context(bits)
     values = np.random.default_rng(8).integers(0, 256, 256, np.uint8)
     a = np.random.default_rng(9).integers(0, 256, vectors * ints.values - 3, np.uint8)
@@ -120,7 +116,7 @@ def test_vectors_share_the_refreshes_of_a_table(bits: int, vectors: int, refresh
     assert ints.work.refreshes == before + refreshes
 
 
-def test_the_largest_digits_of_a_sum_take_another_carry() -> None:
+def test_the_largest_digits_of_a_sum_take_another_carry():
     # Columns of 513 * 15 = 7695 become 15 + 480, then 15 + 30, which is no digit yet.
     ints = context(16)
     a = np.full(513, 2**16 - 1, np.uint16)
@@ -128,7 +124,7 @@ def test_the_largest_digits_of_a_sum_take_another_carry() -> None:
 
 
 @pytest.mark.parametrize("sigma", [2.0**-20, 2.0**-10])
-def test_digits_with_an_error_are_cleaned_in_a_sum(sigma: float) -> None:
+def test_digits_with_an_error_are_cleaned_in_a_sum(sigma):
     ints = context(64)
     a, b = operands(ints, np.dtype(np.int64), 13)
     rng = np.random.default_rng(13)
@@ -147,7 +143,7 @@ def test_digits_with_an_error_are_cleaned_in_a_sum(sigma: float) -> None:
     check(np.where(x == y, x, y), b, ints, 6 * sigma + 2**-7)
 
 
-def test_a_product_of_unrefreshed_sums_needs_no_thought() -> None:
+def test_a_product_of_unrefreshed_sums_needs_no_thought():
     # Choices of what sums left, until nothing is left.
     ints = context(16)
     a, b = operands(ints, np.dtype(np.uint16), 11)
@@ -166,7 +162,7 @@ def test_a_product_of_unrefreshed_sums_needs_no_thought() -> None:
 
 
 @pytest.mark.parametrize("levels", range(6))
-def test_products_at_every_level(levels: int) -> None:
+def test_products_at_every_level(levels):
     ints = context(16)
     a, b = operands(ints, np.dtype(np.uint16), 14)
     x, y = ints.encrypt(a, levels=levels), ints.encrypt(b)
@@ -174,7 +170,7 @@ def test_products_at_every_level(levels: int) -> None:
     check(x * y, a * b, ints)
 
 
-def test_a_server_has_no_secret_key() -> None:
+def test_a_server_has_no_secret_key():
     client = context(8)
     server = hm.integers.Context(8, preset="test-exact", keys=client.keys)
     a, b = operands(client, np.dtype(np.uint8), 12)
@@ -183,7 +179,7 @@ def test_a_server_has_no_secret_key() -> None:
     np.testing.assert_array_equal(client.decrypt(y), a + b)
 
 
-def test_a_report_says_what_operations_take() -> None:
+def test_a_report_says_what_operations_take():
     ints = context(64)
     text = ints.report()
     assert "32 values in a ciphertext" in text
@@ -199,7 +195,7 @@ def test_a_report_says_what_operations_take() -> None:
     assert text.count(" ms, fails") == 7
 
 
-def test_what_is_refused() -> None:
+def test_what_is_refused():
     ints = context(16)
     x = ints.encrypt(np.arange(4, dtype=np.int16))
     other = hm.integers.Context(16, preset="test-exact", keys=ints.keys)
@@ -231,7 +227,7 @@ def test_what_is_refused() -> None:
         x + ints.encrypt(np.arange(5, dtype=np.int16))
 
 
-def test_digits_that_are_none_do_not_leave(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_digits_that_are_none_do_not_leave(monkeypatch):
     ints = context(8)
     x = ints.encrypt(np.arange(9, dtype=np.uint8))
     for wrong in (x._held * 2, x._held * -1):  # 16 is none, and -1 is none

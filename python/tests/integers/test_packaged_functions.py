@@ -1,11 +1,7 @@
 """Functions of encrypted integers as models: NumPy judges what clients in Python and JavaScript get."""
 
-from __future__ import annotations
-
 import json
 import subprocess
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -25,23 +21,23 @@ TABLE = np.arange(16, dtype=np.uint8)[::-1].copy()
 RANDOM = np.random.default_rng(5)
 
 
-def ledger(balance: Any, amount: Any) -> Any:
+def ledger(balance, amount):
     """Pays where the balance is large enough."""
     return np.where(balance < amount, balance, balance - amount)
 
 
-def mixed(x: Any, mask: Any) -> Any:
+def mixed(x, mask):
     """Places, a table, sums and shifts."""
     looked = hm.integers.Table(TABLE)[x[::2]] if not isinstance(x, np.ndarray) else TABLE[x[::2] % 16]
     return np.concatenate([looked, (np.where(mask, x, 3)[1:] * 5) >> 1, np.stack([x[:2], x[2:4]]).ravel()])
 
 
-def packaged(function: Any, *, name: str, **inputs: Any) -> Package:
+def packaged(function, *, name, **inputs):
     return export_integers(function, inputs=inputs, bits=8, preset="test-exact", name=name)
 
 
 @pytest.fixture(scope="module")
-def packages() -> dict[str, Package]:
+def packages():
     eight, four = np.zeros(8, np.uint8), np.zeros((2, 2), np.int8)
     return {
         "ledger": packaged(ledger, balance=eight, amount=eight, name="ledger"),
@@ -51,7 +47,7 @@ def packages() -> dict[str, Package]:
     }
 
 
-def arrays() -> dict[str, dict[str, Any]]:
+def arrays():
     balance, amount, x = RANDOM.integers(0, 256, (3, 8), dtype=np.uint8)
     signed = RANDOM.integers(-128, 128, (2, 2, 2), dtype=np.int8)
     return {
@@ -62,7 +58,7 @@ def arrays() -> dict[str, dict[str, Any]]:
     }
 
 
-def expected(given: dict[str, dict[str, Any]]) -> dict[str, Any]:
+def expected(given):
     x, y = given["signed"].values()
     return {
         "ledger": ledger(*given["ledger"].values()),
@@ -72,7 +68,7 @@ def expected(given: dict[str, dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def test_clear_results_are_numpys_also_of_files(packages: dict[str, Package]) -> None:
+def test_clear_results_are_numpys_also_of_files(packages):
     given = arrays()
     for name, wanted in expected(given).items():
         for package in (packages[name], Package.load(bytes(packages[name]))):
@@ -80,7 +76,7 @@ def test_clear_results_are_numpys_also_of_files(packages: dict[str, Package]) ->
             np.testing.assert_array_equal(found, wanted, strict=True)
 
 
-def test_a_server_computes_them(packages: dict[str, Package], module: Path, tmp_path: Path) -> None:
+def test_a_server_computes_them(packages, module, tmp_path):
     """Clients in Python and JavaScript, with keys of their own."""
     home, given = Home(tmp_path / "home"), arrays()
     for package in packages.values():
@@ -122,7 +118,7 @@ def test_a_server_computes_them(packages: dict[str, Package], module: Path, tmp_
     }
 
 
-def test_keys_are_needed(packages: dict[str, Package]) -> None:
+def test_keys_are_needed(packages):
     package = packages["ledger"]
     ctx = hm.Context(package.params, device="cpu", threads=1)
     with pytest.raises(MissingKeyError, match=r"integers of 8 bits; the public key"):
@@ -147,10 +143,8 @@ EIGHT = np.zeros(8, np.uint8)
         (lambda x: x + 1, {"inputs": {}}, ParameterError),
     ],
 )
-def test_what_they_do_not_take_is_refused(
-    function: Any, options: dict[str, Any], error: type[Exception]
-) -> None:
-    told: dict[str, Any] = {"inputs": {"x": EIGHT}, "bits": 8, "preset": "test-exact", "name": "m", **options}
+def test_what_they_do_not_take_is_refused(function, options, error):
+    told = {"inputs": {"x": EIGHT}, "bits": 8, "preset": "test-exact", "name": "m", **options}
     raises(error, "", export_integers, function, **told)
 
 
@@ -175,5 +169,5 @@ TEXT = '{"inputs":[["uint8",[4]]],"calls":[%s],"result":1}'
         TEXT % ("[" * 100_000),
     ],
 )
-def test_forged_functions_are_refused(text: str) -> None:
+def test_forged_functions_are_refused(text):
     raises(FormatError, "", hm.integers.recorded.Replayed, text)

@@ -1,12 +1,9 @@
 """The programs of docs/integers.md run as written, in turn, at the test preset."""
 
-from __future__ import annotations
-
 import ast
 import functools
 import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,13 +14,13 @@ PAGE = Path(__file__).parents[3] / "docs" / "integers.md"
 PROGRAMS = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
 
 
-def test_the_page_has_programs() -> None:
+def test_the_page_has_programs():
     assert len(PROGRAMS) == 5
     assert sum(program.count("  # array(") for program in PROGRAMS) == 3
 
 
 @pytest.mark.usefixtures("whole_ring")
-def test_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_programs(tmp_path, monkeypatch):
     """Each value is the one beside it."""
     of_numpy = {"array": np.array, "uint64": np.uint64}
     make = hm.integers.Context
@@ -33,11 +30,11 @@ def test_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     )
     export = functools.partial(hm.serving.export_integers, preset="test-exact")
     monkeypatch.setattr(hm.serving, "export_integers", export)
-    names: dict[str, Any] = {}
+    names = {}
     for program in PROGRAMS:
         lines = program.splitlines()
         for statement in ast.parse(program).body:
-            beside = lines[statement.end_lineno - 1].partition("  # ")[2]  # type: ignore[operator]
+            beside = lines[statement.end_lineno - 1].partition("  # ")[2]
             if isinstance(statement, ast.Expr) and beside.startswith("array("):
                 found = eval(compile(ast.Expression(statement.value), "page", "eval"), names)
                 expected = eval(beside, dict(of_numpy))

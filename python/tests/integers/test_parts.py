@@ -1,39 +1,32 @@
 """Arrays of many ciphertexts, which operations take in parts, beside NumPy."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pytest
 
 import hemera as hm
 from hemera.integers import parts
-from hemera.integers.engine import Engine, Exponential
+from hemera.integers.engine import Engine
 
 from .setting import check, context
-
-Operation = Callable[[Any, Any], Any]
 
 MOST = 4
 VECTORS = 5  # the last one is not full
 TABLE = np.arange(16, dtype=np.uint8)[::-1].copy() * 7
 
 
-def _squared(a: hm.integers.Integers) -> hm.integers.Integers:
+def _squared(a):
     """The square of operands with too few levels: both are one, which is refreshed once."""
     low = a.shrink(1)
     return low * low
 
 
 @pytest.fixture
-def sizes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def sizes(monkeypatch):
     """Vectors of each refresh; operations take four at a time."""
-    found: list[int] = []
+    found = []
     plain = Engine.exponential
 
-    def noted(self: Engine, x: Any, period: int) -> Exponential:
+    def noted(self, x, period):
         found.append(x.value.shape[0])
         return plain(self, x, period)
 
@@ -42,7 +35,7 @@ def sizes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return found
 
 
-def operands(dtype: str, vectors: int = VECTORS) -> tuple[np.ndarray, np.ndarray]:
+def operands(dtype, vectors=VECTORS):
     random, limits = np.random.default_rng(8), np.iinfo(dtype)
     count = context(8).values * vectors - 5
     a, b = random.integers(limits.min, limits.max, (2, count), dtype, endpoint=True)
@@ -67,9 +60,7 @@ def operands(dtype: str, vectors: int = VECTORS) -> tuple[np.ndarray, np.ndarray
     ],
 )
 @pytest.mark.filterwarnings("ignore:overflow")
-def test_parts(
-    sizes: list[int], dtype: str, operation: Operation, expected: Operation | None, refreshes: float
-) -> None:
+def test_parts(sizes, dtype, operation, expected, refreshes):
     ints = context(8)
     # Two vectors of a table stand in one.
     vectors = VECTORS if refreshes >= 1 else 2 * VECTORS
@@ -81,7 +72,7 @@ def test_parts(
     assert sum(sizes) == refreshes * vectors
 
 
-def test_parts_give_what_the_whole_gives(sizes: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parts_give_what_the_whole_gives(sizes, monkeypatch):
     """All but the parts: levels, bounds and failures; of results in tuples, too."""
     ints = context(8)
     a, b = operands("uint8")

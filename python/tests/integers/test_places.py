@@ -1,11 +1,7 @@
 """Encrypted values at other places: indices, shapes, joined and repeated arrays, beside NumPy's."""
 
-from __future__ import annotations
-
 import itertools
 import operator
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -21,7 +17,7 @@ VALUES = 128
 COUNT = 2 * VALUES + 37
 
 
-def numbers(*shape: int) -> np.ndarray:
+def numbers(*shape):
     return np.random.default_rng(1).integers(0, 2**16, shape, np.uint16)
 
 
@@ -49,7 +45,7 @@ def numbers(*shape: int) -> np.ndarray:
     ],
     ids=str,
 )
-def test_indices(index: Any, takes: int) -> None:
+def test_indices(index, takes):
     a = numbers(COUNT)
     ints = context(16)
     assert ints.values == VALUES
@@ -62,7 +58,7 @@ def test_indices(index: Any, takes: int) -> None:
 @pytest.mark.parametrize(
     ("count", "last", "step"), [*((n, VALUES, 0) for n in (1, 2, 3, 4)), (3, 37, 0), (3, VALUES, 1)]
 )
-def test_ciphertexts_in_every_order_and_with_repeats(count: int, last: int, step: int) -> None:
+def test_ciphertexts_in_every_order_and_with_repeats(count, last, step):
     """Three ciphertexts. Values that stay in their places take no level."""
     ints, a = context(16), numbers(2 * VALUES + last)
     x, vectors = ints.encrypt(a), np.split(np.arange(a.size), [VALUES, 2 * VALUES])
@@ -74,7 +70,7 @@ def test_ciphertexts_in_every_order_and_with_repeats(count: int, last: int, step
             assert x.levels - x[index].levels == step
 
 
-def test_indices_of_several_axes() -> None:
+def test_indices_of_several_axes():
     ints, a = context(16), numbers(5, 10, 11)
     x = ints.encrypt(a)
     rows = [0, 4, 2]
@@ -86,7 +82,7 @@ def test_indices_of_several_axes() -> None:
     assert x.ndim == 3
 
 
-def test_shapes_take_nothing() -> None:
+def test_shapes_take_nothing():
     ints, a = context(16), numbers(4, 150)
     x = ints.encrypt(a)
     for found, expected in (
@@ -101,7 +97,7 @@ def test_shapes_take_nothing() -> None:
     raises(MismatchError, "number of values must stay", x.reshape, 4, 151)
 
 
-def test_axes_in_another_order() -> None:
+def test_axes_in_another_order():
     ints, a = context(16), numbers(4, 9, 10)
     x = ints.encrypt(a)
     check(x.T, a.T, ints)
@@ -110,7 +106,7 @@ def test_axes_in_another_order() -> None:
     raises(ValueError, "axes", x.transpose, 0, 1)
 
 
-BOTH: list[tuple[Callable[[Any, Any], Any], tuple[int, ...], tuple[int, ...]]] = [
+BOTH = [
     (operator.add, (3, 1), (1, 70)),
     (operator.mul, (3, 1), (1, 70)),
     (operator.lt, (3, 1), (1, 70)),
@@ -122,16 +118,14 @@ BOTH: list[tuple[Callable[[Any, Any], Any], tuple[int, ...], tuple[int, ...]]] =
 
 
 @pytest.mark.parametrize(("f", "left", "right"), BOTH, ids=lambda x: str(getattr(x, "__name__", x)))
-def test_operands_broadcast(
-    f: Callable[[Any, Any], Any], left: tuple[int, ...], right: tuple[int, ...]
-) -> None:
+def test_operands_broadcast(f, left, right):
     ints, a, b = context(16), numbers(*left), numbers(2, *right)[1]
     x, y = ints.encrypt(a), ints.encrypt(b)
     check(f(x, y), f(a, b), ints)
     check(f(x, b), f(a, b), ints)
 
 
-def test_choices_broadcast() -> None:
+def test_choices_broadcast():
     ints, a, b = context(16), numbers(3, 1), numbers(2, 70)[1]
     x, y = ints.encrypt(a), ints.encrypt(b)
     check(np.where(y > 30000, x, y), np.where(b > 30000, a, b), ints)
@@ -140,7 +134,7 @@ def test_choices_broadcast() -> None:
     check((x > 30000) & (y > 30000), (a > 30000) & (b > 30000), ints)
 
 
-def test_arrays_repeat() -> None:
+def test_arrays_repeat():
     ints = context(16)
     for shape, wanted in (((), (2, 300)), ((VALUES,), (3, VALUES)), ((5, 1), (2, 5, 7)), ((4,), (4,))):
         a = numbers(*shape)
@@ -150,7 +144,7 @@ def test_arrays_repeat() -> None:
 
 
 @pytest.mark.parametrize("axis", [0, 1, -1])
-def test_arrays_are_joined(axis: int) -> None:
+def test_arrays_are_joined(axis):
     ints = context(16)
     a, b = numbers(3, 110), numbers(2, 3, 110)[1]
     x, y = ints.encrypt(a), ints.encrypt(b) + 0  # of fewer levels
@@ -159,7 +153,7 @@ def test_arrays_are_joined(axis: int) -> None:
     check(np.concatenate([x < y, x == y], axis), np.concatenate([a < b, a == b], axis), ints)
 
 
-def test_whole_ciphertexts_are_joined_for_nothing() -> None:
+def test_whole_ciphertexts_are_joined_for_nothing():
     ints, a, b = context(16), numbers(2 * VALUES), numbers(2, 20)[1]
     x, y = ints.encrypt(a), ints.encrypt(b)
     found = np.concatenate([x, y])
@@ -171,14 +165,14 @@ def test_whole_ciphertexts_are_joined_for_nothing() -> None:
     assert low.levels - 1 <= found.levels <= low.levels
 
 
-def test_types_of_joined_arrays_are_numpys() -> None:
+def test_types_of_joined_arrays_are_numpys():
     ints = context(16)
     a, b = numbers(5).astype(np.uint8), numbers(6).astype(np.int8)
     check(np.concatenate([ints.encrypt(a), ints.encrypt(b)]), np.concatenate([a, b]), ints)
     check(np.concatenate([b, ints.encrypt(a)]), np.concatenate([b, a]), ints)
 
 
-def test_values_move_when_no_level_is_left() -> None:
+def test_values_move_when_no_level_is_left():
     ints, a = context(16), numbers(300)
     x, expected, turned = ints.encrypt(a), a, [*range(1, 300), 0]
     for _ in range(x.levels + 3):
@@ -191,7 +185,7 @@ def test_values_move_when_no_level_is_left() -> None:
     check(low, truth, ints)
 
 
-def test_what_does_not_move() -> None:
+def test_what_does_not_move():
     ints, a = context(16), numbers(4)
     x = ints.encrypt(a)
     refuse(

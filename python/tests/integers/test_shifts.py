@@ -1,10 +1,6 @@
 """Shifts by encrypted amounts, sums that wrap around, and ways to and from CKKS's numbers."""
 
-from __future__ import annotations
-
 import operator
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -21,7 +17,7 @@ BOTH = [operator.lshift, operator.rshift]
 @pytest.mark.parametrize(
     ("name", "bits"), [("uint8", 8), ("int8", 16), ("int32", 64), ("uint64", 64), ("int64", 64)]
 )
-def test_encrypted_amounts(name: str, bits: int, f: Callable[[Any, Any], Any]) -> None:
+def test_encrypted_amounts(name, bits, f):
     ints, limits = context(bits), np.iinfo(name)
     amounts = np.array([*range(limits.bits + 5), 100, 128, 129, 192, 255], np.uint8)
     a = np.random.default_rng(bits).integers(limits.min, limits.max, (2, amounts.size), name, endpoint=True)
@@ -30,7 +26,7 @@ def test_encrypted_amounts(name: str, bits: int, f: Callable[[Any, Any], Any]) -
     check(f(ints.encrypt(a), ints.encrypt(amounts)), f(a, amounts), ints)
 
 
-def test_amounts_of_results() -> None:
+def test_amounts_of_results():
     # Operands without levels, with carries and bits that were not cleaned; plain left sides; shapes.
     ints = context(16)
     a, b = np.arange(200, dtype=np.int16) * 211, np.arange(200, dtype=np.uint8) % 19
@@ -55,7 +51,7 @@ def test_amounts_of_results() -> None:
 
 
 @pytest.mark.parametrize(("name", "bits"), [("uint8", 16), ("int8", 8), ("uint64", 64), ("int64", 64)])
-def test_what_wraps_around(name: str, bits: int) -> None:
+def test_what_wraps_around(name, bits):
     ints, dtype = context(bits), np.dtype(name)
     limits = np.iinfo(dtype)
     a, b = operands(ints, dtype, 9)
@@ -74,7 +70,7 @@ def test_what_wraps_around(name: str, bits: int) -> None:
 
 
 @pytest.mark.parametrize(("name", "bits"), [("uint8", 8), ("int16", 16), ("uint32", 64), ("int64", 64)])
-def test_numbers_of_ckks(name: str, bits: int) -> None:
+def test_numbers_of_ckks(name, bits):
     ints, dtype = context(bits), np.dtype(name)
     limits = np.iinfo(dtype)
     a, _ = operands(ints, dtype, 10)
@@ -94,7 +90,7 @@ def test_numbers_of_ckks(name: str, bits: int) -> None:
 
 
 @pytest.mark.parametrize("name", ["uint8", "int8", "uint16", "int16"])
-def test_integers_of_numbers(name: str) -> None:
+def test_integers_of_numbers(name):
     ints, dtype = context(16), np.dtype(name)
     limits = np.iinfo(dtype)
     a, _ = operands(ints, dtype, 11)
@@ -115,7 +111,7 @@ def test_integers_of_numbers(name: str) -> None:
     )
 
 
-def test_numbers_that_are_refused() -> None:
+def test_numbers_that_are_refused():
     ints = context(64)
     ev = ints.evaluator
     y = ev.encrypt(np.arange(4.0))
@@ -139,7 +135,7 @@ def test_numbers_that_are_refused() -> None:
     check(ints.from_ckks(z, np.uint8, error=2.0**-12), numbers.astype(np.uint8), ints)
 
 
-def test_refreshes_are_as_many_as_the_page_says() -> None:
+def test_refreshes_are_as_many_as_the_page_says():
     ints = context(16)
     a = np.arange(9, dtype=np.uint16)
     x, by = ints.encrypt(a), ints.encrypt(a.astype(np.uint8))

@@ -1,9 +1,5 @@
 """Sums over axes beside NumPy's."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -13,7 +9,7 @@ from hemera.integers.layout import Layout
 from ..refusals import raises, refuse_each
 from .setting import check, context
 
-SHAPES: list[tuple[tuple[int, ...], Any]] = [
+SHAPES = [
     ((20, 40), 0),
     ((20, 40), (0, 1)),
     ((2, 3, 100), 1),
@@ -29,7 +25,7 @@ SHAPES: list[tuple[tuple[int, ...], Any]] = [
 ]
 
 
-def numbers(shape: tuple[int, ...], dtype: str) -> np.ndarray:
+def numbers(shape, dtype):
     """Random ones; a third have all digits at their most, or are the least."""
     limits = np.iinfo(dtype)
     rng = np.random.default_rng(len(shape))
@@ -39,7 +35,7 @@ def numbers(shape: tuple[int, ...], dtype: str) -> np.ndarray:
 
 
 @pytest.mark.parametrize(("shape", "axis"), SHAPES, ids=str)
-def test_sums_over_axes(shape: tuple[int, ...], axis: Any) -> None:
+def test_sums_over_axes(shape, axis):
     ints, a = context(16), numbers(shape, "uint16")
     x = ints.encrypt(a)
     check(x.sum(axis, dtype=np.uint16), a.sum(axis, dtype=np.uint16), ints)
@@ -50,7 +46,7 @@ def test_sums_over_axes(shape: tuple[int, ...], axis: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["uint8", "int8", "int32", "uint64", "int64"])
-def test_types_of_sums_are_numpys(name: str) -> None:
+def test_types_of_sums_are_numpys(name):
     ints, a = context(64), numbers((3, 50), name)
     x = ints.encrypt(a)
     with np.errstate(over="ignore"):
@@ -59,7 +55,7 @@ def test_types_of_sums_are_numpys(name: str) -> None:
     check((x > 5).sum(axis=0), (a > 5).sum(axis=0), ints)
 
 
-def test_what_stands_beside_values_is_in_no_sum() -> None:
+def test_what_stands_beside_values_is_in_no_sum():
     ints, a = context(16), numbers((4, 100), "uint16")
     x = ints.encrypt(a)[:3]  # the fourth row is still there
     check(x.sum(axis=0), a[:3].sum(axis=0, dtype=np.uint16), ints)
@@ -71,7 +67,7 @@ def test_what_stands_beside_values_is_in_no_sum() -> None:
 
 
 @pytest.mark.parametrize(("bits", "name", "count"), [(8, "int8", 513), (16, "uint16", 257)])
-def test_sums_at_every_level(bits: int, name: str, count: int) -> None:
+def test_sums_at_every_level(bits, name, count):
     """Sums of a vector and some values, which take as many carries as two whole vectors."""
     ints, a = context(bits), numbers((count,), name)
     expected = a.sum(dtype=name)
@@ -79,14 +75,14 @@ def test_sums_at_every_level(bits: int, name: str, count: int) -> None:
         check(ints.encrypt(a, levels=levels).sum(dtype=name), expected, ints)
 
 
-def test_no_values() -> None:
+def test_no_values():
     ints, a = context(16), np.zeros((0, 3), np.uint16)
     x = ints.encrypt(a)
     check(x.sum(axis=0), a.sum(axis=0, dtype=np.uint16), ints)
     check((x == x).sum(), np.int16(0), ints)
 
 
-def test_axes_that_are_not_there() -> None:
+def test_axes_that_are_not_there():
     x = context(16).encrypt(numbers((2, 3), "uint16"))
     refuse_each(x.sum, (2, -3, (0, 2)), np.exceptions.AxisError)
     raises(ValueError, "duplicate", x.sum, (0, -2))
@@ -104,7 +100,7 @@ def test_axes_that_are_not_there() -> None:
         (8, "uint8", (5000,), 0, 2),
     ],
 )
-def test_refreshes_of_sums(bits: int, name: str, shape: tuple[int, ...], axis: int, refreshes: int) -> None:
+def test_refreshes_of_sums(bits, name, shape, axis, refreshes):
     ints, a = context(bits), numbers(shape, name)
     x, before = ints.encrypt(a), ints.work.refreshes
     found = x.sum(axis)
@@ -113,12 +109,12 @@ def test_refreshes_of_sums(bits: int, name: str, shape: tuple[int, ...], axis: i
 
 
 @pytest.mark.parametrize("largest", [64, 300])
-def test_long_sums_carry_in_between(largest: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_sums_carry_in_between(largest, monkeypatch):
     # What LARGEST is for takes more values than a test: it is smaller here.
     monkeypatch.setattr(columns, "LARGEST", largest)
     seen, carried = [], columns.carried
 
-    def watched(engine: Any, s: Any, bounds: list[int], digits: int) -> Any:
+    def watched(engine, s, bounds, digits):
         seen.append(max(bounds))
         return carried(engine, s, bounds, digits)
 
@@ -134,7 +130,7 @@ def test_long_sums_carry_in_between(largest: int, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     "shape", [(3, 5, 7), (1, 40, 2), (9, 33), (100,), (3, 2, 17), (2, 3, 40), (3, 2, 2, 20)]
 )
-def test_values_that_are_added_up_never_leave_their_vectors(shape: tuple[int, ...]) -> None:
+def test_values_that_are_added_up_never_leave_their_vectors(shape):
     layout = Layout(32, 2)
     for k in range(1 << len(shape)):
         axes = [i for i in range(len(shape)) if k >> i & 1]

@@ -1,18 +1,13 @@
 """Tables of whole numbers by exponentials: NumPy has the tables, and laws of errors are formulas."""
 
-from __future__ import annotations
-
 import math
 import operator
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import hemera as hm
-from hemera.integers.bounded import Bounded
-from hemera.integers.engine import Engine
 from hemera.integers.layout import BASE
 from hemera.integers.lookup import Lookup, bits, lookup
 from hemera.integers.margins import LEAST_DEVIATIONS, MOST_DIGIT_ERROR, misread_log2
@@ -24,7 +19,7 @@ from .setting import context, encrypted
 
 
 @pytest.fixture(scope="module")
-def ints() -> hm.integers.Context:
+def ints():
     return context(8)
 
 
@@ -34,19 +29,19 @@ there, which is exponential over slots: beyond x deviations is a slot with a pro
 the modified Bessel function, 2^-43 for 16 and 2^-15 for 6."""
 
 
-def slots_of(ints: hm.integers.Context, x: Bounded) -> np.ndarray:
+def slots_of(ints, x):
     """What decryption rounds."""
     return np.asarray(ints._ckks.decrypt(x.value, ints._secret))
 
 
-def all_numbers(engine: Engine, period: int, vectors: int = 2) -> np.ndarray:
+def all_numbers(engine, period, vectors=2):
     """Every number below the period, many times, of shape (vectors, slots)."""
     count = vectors * engine.layout.slots
     return np.random.default_rng(period).permutation(np.arange(count) % period).reshape(vectors, -1)
 
 
 @pytest.mark.parametrize(("period", "products"), [(2, 0), (16, 7), (32, 14), (256, 30)])
-def test_every_entry_of_every_table(ints: hm.integers.Context, period: int, products: int) -> None:
+def test_every_entry_of_every_table(ints, period, products):
     engine = ints._engine
     numbers = all_numbers(engine, period)
     table = np.random.default_rng(1).integers(0, 2, (8 if period == 256 else 6, period))
@@ -73,7 +68,7 @@ def test_every_entry_of_every_table(ints: hm.integers.Context, period: int, prod
 
 
 @pytest.mark.parametrize("period", [16, 32, 256])
-def test_the_error_of_a_table_is_the_law(period: int) -> None:
+def test_the_error_of_a_table_is_the_law(period):
     # The root mean square of a random table's slope is pi t / sqrt(12) of an error of s / t: 0.91 t sigma.
     table = np.random.default_rng(period).integers(0, 2, (200, period))
     circuit = Lookup(table)
@@ -90,7 +85,7 @@ def test_the_error_of_a_table_is_the_law(period: int) -> None:
 
 
 @pytest.mark.parametrize("factor", [1, 2**4, 2**8])
-def test_noise_in_digits_becomes_what_the_bound_says(ints: hm.integers.Context, factor: int) -> None:
+def test_noise_in_digits_becomes_what_the_bound_says(ints, factor):
     engine = ints._engine
     numbers = all_numbers(engine, 32)
     sigma = 2.0**-18 * factor  # of a digit; 2^-18 is about that of a sum
@@ -109,7 +104,7 @@ def test_noise_in_digits_becomes_what_the_bound_says(ints: hm.integers.Context, 
         assert error.std() < found.error < max(400 * sigma**2, 2**-24)
 
 
-def test_bits_are_right_or_refused(ints: hm.integers.Context) -> None:
+def test_bits_are_right_or_refused(ints):
     engine = ints._engine
     numbers = all_numbers(engine, 16, 1)
     circuit = lookup(16, *bits(4))
@@ -122,7 +117,7 @@ def test_bits_are_right_or_refused(ints: hm.integers.Context) -> None:
 
 
 @pytest.mark.parametrize("sigma", [0.2, 0.25])
-def test_misread_digits_are_as_many_as_the_law_says(ints: hm.integers.Context, sigma: float) -> None:
+def test_misread_digits_are_as_many_as_the_law_says(ints, sigma):
     # Noise that no operation lets through, unless the bound lies. The law: erfc(1 / (2 sqrt 2 sigma)).
     engine = ints._engine
     numbers = all_numbers(engine, 16, 4)
@@ -137,7 +132,7 @@ def test_misread_digits_are_as_many_as_the_law_says(ints: hm.integers.Context, s
     np.testing.assert_array_equal(found[near], numbers[near])
 
 
-def test_errors_of_slots_have_the_law_of_laplace() -> None:
+def test_errors_of_slots_have_the_law_of_laplace():
     # Roundings times a ternary secret, at the odd roots of unity, by NumPy.
     degree, trials = 2048, 400
     rng = np.random.default_rng(6)
@@ -155,7 +150,7 @@ def test_errors_of_slots_have_the_law_of_laplace() -> None:
     assert misread_log2(1000, 1) == misread_log2(80, 1)  # beyond it cleanings have a longer tail
 
 
-def test_cleaned_bits_keep_the_law(ints: hm.integers.Context) -> None:
+def test_cleaned_bits_keep_the_law(ints):
     engine = ints._engine
     bit = engine.refreshed(encrypted(engine, all_numbers(engine, 16, 1).astype(float), 15))
     for error in (2.0**-20, 0.0017):
@@ -166,7 +161,7 @@ def test_cleaned_bits_keep_the_law(ints: hm.integers.Context) -> None:
             assert 3 * e**2 + 2 * e**3 <= deviations * cleaned.error
 
 
-def test_values_of_one_refresh_share_its_risk(ints: hm.integers.Context) -> None:
+def test_values_of_one_refresh_share_its_risk(ints):
     engine = ints._engine
     x = encrypted(engine, all_numbers(engine, 16, 1).astype(float), 15)
     assert x.risk.log2 == -math.inf
@@ -176,7 +171,7 @@ def test_values_of_one_refresh_share_its_risk(ints: hm.integers.Context) -> None
     assert (one + engine.refreshed(x)).risk.log2 == pytest.approx(one.risk.log2 + 1, abs=0.01)
 
 
-def test_errors_of_products(ints: hm.integers.Context) -> None:
+def test_errors_of_products(ints):
     engine, rng = ints._engine, np.random.default_rng(3)
     numbers, bits_of = all_numbers(engine, 16), all_numbers(engine, 2)
     for of_a, of_b in ((2.0**-12, 0.0), (0.0, 2.0**-12), (2.0**-12, 2.0**-15)):
@@ -190,7 +185,7 @@ def test_errors_of_products(ints: hm.integers.Context) -> None:
 
 
 @pytest.mark.parametrize("of", [operator.and_, operator.or_, operator.xor])
-def test_two_digits_of_one_refresh_at_the_last_error_and_level(of: Callable[[int, int], int]) -> None:
+def test_two_digits_of_one_refresh_at_the_last_error_and_level(of):
     """All pairs of digits, with the largest error that remainders take, and above it; at the last level."""
     ints = context(16)
     engine = ints._engine
@@ -199,7 +194,7 @@ def test_two_digits_of_one_refresh_at_the_last_error_and_level(of: Callable[[int
     assert -16.4 < math.log2(most) < -16.3  # sums leave 2^-16.5
     rng = np.random.default_rng(1)
 
-    def read(error: float, level: int) -> int:
+    def read(error, level):
         before = engine.work.tables
         exact = (encrypted(engine, each + rng.normal(0, error, each.shape), BASE - 1) for each in (a, b))
         x, y = (replace(each, value=each.value.at_level(level), error=error) for each in exact)

@@ -1,16 +1,11 @@
 """Sessions with OpenFHE on objects that OpenFHE wrote."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import hemera as hm
 from hemera.cli import main
@@ -26,44 +21,44 @@ FOLDERS = ["bfv", "bgv", "ckks-fixedmanual", "ckks-flexibleauto"]
 class Files:
     """The objects of one context, decompressed."""
 
-    def __init__(self, folder: str, target: Path) -> None:
+    def __init__(self, folder, target):
         self.folder = folder
         self.target = target
         for name, data in read_all(VECTORS / "openfhe" / folder).items():
             (target / name).write_bytes(data)
         self.values = json.loads((target / "values.json").read_bytes())
 
-    def path(self, name: str) -> Path:
+    def path(self, name):
         return self.target / name
 
-    def has(self, name: str) -> bool:
+    def has(self, name):
         return self.path(name).exists()
 
-    def session(self) -> openfhe.Session:
+    def session(self):
         session = openfhe.Session(self.path("cryptocontext.bin"), device="cpu")
         files = {"relinearization": "eval_mult_key.bin", "galois": "eval_automorphism_keys.bin"}
         session.load_keys(**{kind: self.path(name) for kind, name in files.items() if self.has(name)})
         return session
 
-    def ciphertexts(self) -> list[str]:
+    def ciphertexts(self):
         return [name for name in self.values["ciphertexts"] if self.has(f"{name}.bin")]
 
-    def expected(self, name: str) -> tuple[NDArray[Any], float]:
+    def expected(self, name):
         stated = self.values["ciphertexts"][name]
         return np.array(stated["expected"]["first_64_slots"]), stated.get("tolerance", 0)
 
 
 @pytest.fixture(params=FOLDERS)
-def files(request: pytest.FixtureRequest, tmp_path: Path) -> Files:
+def files(request, tmp_path):
     return Files(request.param, tmp_path)
 
 
-def one(data: bytes | list[bytes]) -> bytes:
+def one(data):
     assert isinstance(data, bytes)
     return data
 
 
-def assert_expected(files: Files, session: openfhe.Session, x: hm.Ciphertext, name: str) -> None:
+def assert_expected(files, session, x, name):
     secret = session.load_secret_key(files.path("secret_key.bin"))
     decrypted = np.real(session.context.decrypt(x, secret))[:64]
     expected, tolerance = files.expected(name)
@@ -73,7 +68,7 @@ def assert_expected(files: Files, session: openfhe.Session, x: hm.Ciphertext, na
         np.testing.assert_array_equal(decrypted % 65537, expected)
 
 
-def test_ciphertexts_have_openfhes_values_and_metadata(files: Files) -> None:
+def test_ciphertexts_have_openfhes_values_and_metadata(files):
     session = files.session()
     for name in files.ciphertexts():
         x = session.load_ciphertext(files.path(f"{name}.bin"))
@@ -96,7 +91,7 @@ def test_ciphertexts_have_openfhes_values_and_metadata(files: Files) -> None:
         )
 
 
-def test_results_are_those_that_openfhe_gives(tmp_path: Path) -> None:
+def test_results_are_those_that_openfhe_gives(tmp_path):
     files = Files("ckks-flexibleauto", tmp_path)
     session = files.session()
     a = session.load_ciphertext(files.path("ct_a.bin"))
@@ -109,7 +104,7 @@ def test_results_are_those_that_openfhe_gives(tmp_path: Path) -> None:
         assert found["scaling_factor"] == pytest.approx(stated["scaling_factor"], rel=1e-14)
 
 
-def test_sources_are_bytes_paths_and_streams(tmp_path: Path) -> None:
+def test_sources_are_bytes_paths_and_streams(tmp_path):
     files = Files("bgv", tmp_path)
     session = openfhe.Session(files.path("cryptocontext.bin").read_bytes(), device="cpu")
     path = files.path("ct_a.bin")
@@ -123,11 +118,11 @@ def test_sources_are_bytes_paths_and_streams(tmp_path: Path) -> None:
     other = openfhe.Session(path, device="cpu")
     assert other.params == session.params
     with pytest.raises(TypeError, match="load_ciphertext"):
-        session.load_ciphertext(3)  # type: ignore[arg-type]
+        session.load_ciphertext(3)
     raises(hm.errors.FileError, "", lambda: session.load_ciphertext(tmp_path / "nothing"))
 
 
-def test_batches(tmp_path: Path) -> None:
+def test_batches(tmp_path):
     files = Files("bgv", tmp_path)
     session = files.session()
     names = [files.path("ct_a.bin"), files.path("ct_b.bin")]
@@ -140,19 +135,19 @@ def test_batches(tmp_path: Path) -> None:
         session.load_ciphertext([files.path("ct_a.bin"), files.path("mul_aba.bin")])
 
 
-def test_keys_are_written_back(tmp_path: Path) -> None:
+def test_keys_are_written_back(tmp_path):
     files = Files("ckks-flexibleauto", tmp_path)
     session = files.session()
     for form in ("binary", "json"):
-        other = openfhe.Session(session.dump_context(format=form), device="cpu")  # type: ignore[arg-type]
-        keys = other.load_keys(**session.dump_keys(session.keys, format=form))  # type: ignore[arg-type]
+        other = openfhe.Session(session.dump_context(format=form), device="cpu")
+        keys = other.load_keys(**session.dump_keys(session.keys, format=form))
         assert keys.has_relinearization
         assert keys.galois_elements == session.keys.galois_elements == [5]
     secret = session.load_secret_key(files.path("secret_key.bin"))
     assert session.dump_secret_key(secret) == files.path("secret_key.bin").read_bytes()
 
 
-def test_errors_are_typed(tmp_path: Path) -> None:
+def test_errors_are_typed(tmp_path):
     files = Files("bfv", tmp_path)
     (tmp_path / "other").mkdir()
     others = Files("bgv", tmp_path / "other")
@@ -163,7 +158,7 @@ def test_errors_are_typed(tmp_path: Path) -> None:
         session.load_ciphertext(files.path("ct_a.bin").read_bytes()[:-1])
     raises(hm.errors.FormatError, "", lambda: session.load_ciphertext(files.path("secret_key.bin")))
     with pytest.raises(hm.errors.ParameterError, match="format"):
-        session.dump_context(format="xml")  # type: ignore[arg-type]
+        session.dump_context(format="xml")
     # Without a key tag OpenFHE would not find the keys of a result.
     fresh = openfhe.Session(files.path("cryptocontext.bin"), device="cpu")
     secret = fresh.context.generate_secret_key()
@@ -172,14 +167,14 @@ def test_errors_are_typed(tmp_path: Path) -> None:
     raises(hm.errors.MissingKeyError, "", x.rotate, 1)
 
 
-def test_bootstraps_need_a_context_that_was_set_up(tmp_path: Path) -> None:
+def test_bootstraps_need_a_context_that_was_set_up(tmp_path):
     files = Files("ckks-flexibleauto", tmp_path)
     x = files.session().load_ciphertext(files.path("ct_a.bin"))
     raises(hm.errors.ParameterError, "EvalBootstrapSetup", x.bootstrap)
     assert files.session().bootstrap_input_levels == {}
 
 
-def test_objects_live_in_hemeras_format(files: Files) -> None:
+def test_objects_live_in_hemeras_format(files):
     session = files.session()
     context = hm.Context(hm.load_parameters(session.params.to_bytes()), "cpu")
     secret = context.load(session.load_secret_key(files.path("secret_key.bin")).to_bytes())
@@ -193,7 +188,7 @@ def test_objects_live_in_hemeras_format(files: Files) -> None:
             np.testing.assert_array_equal(decrypted % 65537, expected)
 
 
-def test_inspect_and_convert(files: Files, capsys: pytest.CaptureFixture[str]) -> None:
+def test_inspect_and_convert(files, capsys):
     context = files.path("cryptocontext.bin")
     described = hm.inspect(context)
     assert (described.library, described.kind) == ("OpenFHE", "crypto context")
@@ -218,7 +213,7 @@ def test_inspect_and_convert(files: Files, capsys: pytest.CaptureFixture[str]) -
     assert "key tag" in capsys.readouterr().err
 
 
-def test_damaged_names_are_errors_of_hemera(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_damaged_names_are_errors_of_hemera(tmp_path, capsys):
     """The message quotes bytes of the file, which need not be UTF-8."""
     files = Files("bfv", tmp_path)
     session = files.session()
@@ -239,7 +234,7 @@ def test_damaged_names_are_errors_of_hemera(tmp_path: Path, capsys: pytest.Captu
     assert hm.inspect(data).fields["key tag"].startswith("\\xff")
 
 
-def test_every_damaged_byte_of_a_header_is_an_error_of_hemera(tmp_path: Path) -> None:
+def test_every_damaged_byte_of_a_header_is_an_error_of_hemera(tmp_path):
     files = Files("bgv", tmp_path)
     session = files.session()
     whole = files.path("ct_a.bin").read_bytes()
@@ -250,7 +245,7 @@ def test_every_damaged_byte_of_a_header_is_an_error_of_hemera(tmp_path: Path) ->
             session.load_ciphertext(bytes(data))
 
 
-def test_sessions_follow_the_special_primes_of_the_first_key() -> None:
+def test_sessions_follow_the_special_primes_of_the_first_key():
     """OpenFHE 1.6.1 has one more than the rule that a context alone is opened by."""
     files = read_all(VERSIONS / "1.6.1" / "ckks")
     values = json.loads(files["values.json"])
@@ -280,7 +275,7 @@ def test_sessions_follow_the_special_primes_of_the_first_key() -> None:
     "calls", [("relinearization galois",), ("relinearization", "galois"), ("galois", "")], ids=str
 )
 @pytest.mark.parametrize(("version", "changes"), [("1.4.2", False), ("1.6.1", True)])
-def test_all_of_a_session_is_of_one_context(version: str, changes: bool, calls: tuple[str, ...]) -> None:
+def test_all_of_a_session_is_of_one_context(version, changes, calls):
     """After each call, also where keys change it."""
     names = {"relinearization": "eval_mult_key.bin", "galois": "eval_automorphism_keys.bin"}
     files = read_all(VERSIONS / version / "ckks")
@@ -295,7 +290,7 @@ def test_all_of_a_session_is_of_one_context(version: str, changes: bool, calls: 
 
 
 @pytest.mark.fact_of_the_cpu("bytes of its memory pool")
-def test_keys_that_have_no_room_leave_the_session_as_it_was() -> None:
+def test_keys_that_have_no_room_leave_the_session_as_it_was():
     """Also where a context of other special primes was made for them: no later call takes it."""
     ciphertext, key = (read(VERSIONS / "1.6.1" / "ckks" / f"{name}.bin") for name in ("ct", "eval_mult_key"))
     session = openfhe.Session(ciphertext, device="cpu", memory_limit=len(key) // 2)
@@ -308,7 +303,7 @@ def test_keys_that_have_no_room_leave_the_session_as_it_was() -> None:
 
 @pytest.mark.parametrize("version", ["1.4.2", "1.6.1"])
 @pytest.mark.parametrize("scheme", ["bfv", "bgv"])
-def test_rotations_by_half_the_ring_and_more(version: str, scheme: str) -> None:
+def test_rotations_by_half_the_ring_and_more(version, scheme):
     files = read_all(VERSIONS / version / scheme)
     values = json.loads(files["values.json"])
     session = openfhe.Session(files["cryptocontext.bin"], device="cpu")

@@ -1,10 +1,7 @@
 """Contexts of OpenFHE that were set up for bootstraps, of 1.4 and later: their fields, levels and damages."""
 
-from __future__ import annotations
-
 import json
 import re
-from typing import Any
 
 import pytest
 
@@ -22,7 +19,7 @@ LATER = VECTORS / "openfhe" / "ckks-bootstrap-context" / "cryptocontext.json"
     [{8: None}, {8: 3}, {8: 3, 16: 2}, {8: 1, 16: 3}, {8: None, 16: 2}, {8: None, 16: None}],
     ids=str,
 )
-def test_sessions_tell_the_lowest_level_that_bootstraps_take(budgets: dict[int, int | None]) -> None:
+def test_sessions_tell_the_lowest_level_that_bootstraps_take(budgets):
     """SlotToCoeff first takes the levels of its budget, else (None) one is enough. A plan for ciphertexts of
     any number of slots asks for what the most demanding ones need."""
     text = json.loads(read(LATER))
@@ -44,12 +41,12 @@ def test_sessions_tell_the_lowest_level_that_bootstraps_take(budgets: dict[int, 
     assert plan.input_level == max(levels.values())
 
 
-def fields(text: bytes) -> Any:
+def fields(text):
     """Fields of JSON, without the versions of classes: OpenFHE's wheels write 0, other builds of it 1."""
     return json.loads(re.sub(rb'"cereal_class_version": [01],', b"", text))
 
 
-def test_contexts_that_1_4_set_up_for_bootstraps_keep_their_fields() -> None:
+def test_contexts_that_1_4_set_up_for_bootstraps_keep_their_fields():
     """1.4 does not write which side comes first, and reads back what it writes alone."""
     files = {"binary": OF_1_4["cryptocontext.bin"], "json": OF_1_4["cryptocontext.json"]}
     for data in files.values():
@@ -64,7 +61,7 @@ def test_contexts_that_1_4_set_up_for_bootstraps_keep_their_fields() -> None:
 
 
 @pytest.mark.parametrize("factor", [0, 1, 7, 256, 511])
-def test_no_correction_factor_passes_for_a_field_of_another_version(factor: int) -> None:
+def test_no_correction_factor_passes_for_a_field_of_another_version(factor):
     """Binary files do not show whether a truth value stands before it."""
     for text, of_1_5 in ((OF_1_4["cryptocontext.json"], False), (read(LATER), True)):
         changed = re.sub(rb'"corFactor": \d+', b'"corFactor": %d' % factor, text)
@@ -77,7 +74,7 @@ def test_no_correction_factor_passes_for_a_field_of_another_version(factor: int)
             assert fields(again) == fields(changed)
 
 
-def test_damaged_contexts_of_1_4_are_refused() -> None:
+def test_damaged_contexts_of_1_4_are_refused():
     whole = OF_1_4["cryptocontext.bin"]
     for size in (*range(len(whole) - 120, len(whole)), *range(1, len(whole) - 120, 37)):
         with pytest.raises(hm.errors.FormatError, match=r"1\.4 to 1\.6"):
@@ -86,7 +83,7 @@ def test_damaged_contexts_of_1_4_are_refused() -> None:
         openfhe.Session(whole + b"\0", device="cpu")
 
 
-def test_versions_stand_behind_damage_alone() -> None:
+def test_versions_stand_behind_damage_alone():
     """What no version would make better is no matter of versions."""
     switching = (
         b'"schswitch": {"polymorphic_id": 2147483652, "polymorphic_name": "lbcrypto::SWITCHCKKSRNS", '

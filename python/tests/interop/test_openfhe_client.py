@@ -6,12 +6,9 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy import stats
 
 import hemera as hm
@@ -48,7 +45,7 @@ class Setting:
     scale_bits: int = 45
     first_bits: int = 55
 
-    def __str__(self) -> str:
+    def __str__(self):
         return self.name
 
 
@@ -87,7 +84,7 @@ SETTINGS = [
 class Client:
     """A party that has OpenFHE alone."""
 
-    def __init__(self, setting: Setting) -> None:
+    def __init__(self, setting):
         self.setting = setting
         self.ckks = setting.scheme == "ckks"
         parameters = getattr(lib, f"CCParams{setting.scheme.upper()}RNS")()
@@ -130,17 +127,17 @@ class Client:
         self.tag = self.keys.secretKey.GetKeyTag()
 
     @property
-    def long_steps(self) -> list[int]:
+    def long_steps(self):
         """Rotations that are none modulo N/2: the rows are exchanged, too, or CKKS's values conjugated."""
         if self.ckks:
             return [2 * DEGREE - 1]
         return [DEGREE // 2, DEGREE // 2 + 3, -(DEGREE // 2) - 1, DEGREE + 1, 1 - DEGREE]
 
-    def saved(self, thing: Any, sertype: Any = lib.BINARY) -> bytes:
+    def saved(self, thing, sertype=lib.BINARY):
         data = lib.Serialize(thing, sertype)
         return data.encode() if isinstance(data, str) else data
 
-    def saved_keys(self, sertype: Any = lib.BINARY) -> dict[str, bytes]:
+    def saved_keys(self, sertype=lib.BINARY):
         files = {
             "public_key": self.saved(self.keys.publicKey, sertype),
             "relinearization": lib.SerializeEvalMultKeyString(sertype, self.tag),
@@ -148,25 +145,25 @@ class Client:
         }
         return {name: data.encode() if isinstance(data, str) else data for name, data in files.items()}
 
-    def loaded(self, data: bytes, sertype: Any = lib.BINARY) -> Any:
+    def loaded(self, data, sertype=lib.BINARY):
         return lib.DeserializeCiphertextString(data.decode() if sertype is lib.JSON else data, sertype)
 
-    def encoded(self, values: NDArray[Any]) -> Any:
+    def encoded(self, values):
         if self.ckks:
             return self.context.MakeCKKSPackedPlaintext(values.tolist())
         return self.context.MakePackedPlaintext(values.tolist())
 
-    def encrypted(self, values: NDArray[Any]) -> Any:
+    def encrypted(self, values):
         return self.context.Encrypt(self.keys.publicKey, self.encoded(values))
 
-    def decrypted(self, ciphertext: Any) -> NDArray[Any]:
+    def decrypted(self, ciphertext):
         plaintext = self.context.Decrypt(self.keys.secretKey, ciphertext)
         plaintext.SetLength(SLOTS)
         if self.ckks:
             return np.array(plaintext.GetRealPackedValue())[:SLOTS]
         return np.array(plaintext.GetPackedValue())[:SLOTS] % PLAIN_MODULUS
 
-    def session(self) -> openfhe.Session:
+    def session(self):
         session = openfhe.Session(self.saved(self.context), device="cpu")
         session.load_keys(**self.saved_keys())
         return session
@@ -175,25 +172,25 @@ class Client:
 class Pair:
     """One value as OpenFHE's ciphertext, as Hemera's, and in the clear."""
 
-    def __init__(self, theirs: Any, ours: hm.Ciphertext, clear: NDArray[Any]) -> None:
+    def __init__(self, theirs, ours, clear):
         self.theirs, self.ours, self.clear = theirs, ours, clear
 
 
-def values(rng: np.random.Generator, client: Client) -> NDArray[Any]:
+def values(rng, client):
     """Values of as many slots as are compared; they repeat where the context has more."""
     if client.ckks:
         return np.tile(rng.uniform(-1, 1, SLOTS), client.setting.slots // SLOTS)
     return np.tile(rng.integers(0, PLAIN_MODULUS // 2, SLOTS), DEGREE // SLOTS)
 
 
-def assert_close(client: Client, found: NDArray[Any], clear: NDArray[Any]) -> None:
+def assert_close(client, found, clear):
     if client.ckks:
         np.testing.assert_allclose(found, clear[:SLOTS], atol=2e-4, rtol=0)
     else:
         np.testing.assert_array_equal(found % PLAIN_MODULUS, clear[:SLOTS] % PLAIN_MODULUS)
 
 
-def check(client: Client, session: openfhe.Session, pair: Pair) -> None:
+def check(client, session, pair):
     """The result has OpenFHE's metadata, decrypts in OpenFHE, and can be added to OpenFHE's own."""
     ours = session.metadata(pair.ours)
     theirs = session.metadata(session.load_ciphertext(client.saved(pair.theirs)))
@@ -208,22 +205,22 @@ def check(client: Client, session: openfhe.Session, pair: Pair) -> None:
 
 
 @pytest.fixture(scope="module", params=SETTINGS, ids=str)
-def client(request: pytest.FixtureRequest) -> Client:
+def client(request):
     return Client(request.param)
 
 
 @pytest.fixture(scope="module")
-def session(client: Client) -> openfhe.Session:
+def session(client):
     return client.session()
 
 
-def fresh(client: Client, session: openfhe.Session, seed: int) -> Pair:
+def fresh(client, session, seed):
     clear = values(np.random.default_rng(seed), client)
     theirs = client.encrypted(clear)
     return Pair(theirs, session.load_ciphertext(client.saved(theirs)), clear)
 
 
-def test_fresh_ciphertexts_travel_both_ways(client: Client, session: openfhe.Session) -> None:
+def test_fresh_ciphertexts_travel_both_ways(client, session):
     check(client, session, fresh(client, session, 1))
     # And one that Hemera encrypts with the client's public key.
     clear = values(np.random.default_rng(2), client)
@@ -231,7 +228,7 @@ def test_fresh_ciphertexts_travel_both_ways(client: Client, session: openfhe.Ses
     check(client, session, Pair(client.encrypted(clear), ours, clear))
 
 
-def test_json_travels_both_ways(client: Client) -> None:
+def test_json_travels_both_ways(client):
     source = client.saved(client.context, lib.JSON)
     session = openfhe.Session(source, device="cpu")
     session.load_keys(**client.saved_keys(lib.JSON))
@@ -241,18 +238,18 @@ def test_json_travels_both_ways(client: Client) -> None:
     assert_close(client, client.decrypted(back), clear * clear)
 
 
-def rescaled(client: Client, pair: Pair) -> Pair:
+def rescaled(client, pair):
     """FIXEDMANUAL leaves it to the caller."""
     if client.setting.scaling != "FIXEDMANUAL":
         return pair
     return Pair(client.context.Rescale(pair.theirs), pair.ours.rescale(), pair.clear)
 
 
-def rotated(clear: NDArray[Any], steps: int) -> NDArray[Any]:
+def rotated(clear, steps):
     return np.roll(clear, -steps)
 
 
-def test_every_operation_gives_what_openfhe_gives(client: Client, session: openfhe.Session) -> None:
+def test_every_operation_gives_what_openfhe_gives(client, session):
     cc = client.context
     a, b = fresh(client, session, 4), fresh(client, session, 5)
     clear = values(np.random.default_rng(6), client)
@@ -278,7 +275,7 @@ def test_every_operation_gives_what_openfhe_gives(client: Client, session: openf
             check(client, session, Pair(cc.EvalSub(a.theirs, number), a.ours - number, a.clear - number))
 
 
-def test_long_rotations_are_openfhes(client: Client, session: openfhe.Session) -> None:
+def test_long_rotations_are_openfhes(client, session):
     """From N/2 steps on OpenFHE exchanges the rows, too; by 2N - 1 it conjugates."""
     cc = client.context
     if client.ckks:
@@ -314,7 +311,7 @@ def test_long_rotations_are_openfhes(client: Client, session: openfhe.Session) -
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_rounds_of_mixed_operations(client: Client, session: openfhe.Session, seed: int) -> None:
+def test_rounds_of_mixed_operations(client, session, seed):
     rng = np.random.default_rng(100 + seed)
     cc = client.context
     pool = [fresh(client, session, 10 * seed + i) for i in range(3)]
@@ -355,7 +352,7 @@ def test_rounds_of_mixed_operations(client: Client, session: openfhe.Session, se
         products[id(pair)] = depth
 
 
-def test_results_compute_on_at_the_client(client: Client, session: openfhe.Session) -> None:
+def test_results_compute_on_at_the_client(client, session):
     cc = client.context
     a, b = fresh(client, session, 7), fresh(client, session, 8)
     mixed = (a.ours * b.ours).rotate(1)
@@ -372,7 +369,7 @@ def test_results_compute_on_at_the_client(client: Client, session: openfhe.Sessi
     )
 
 
-def test_keys_that_hemera_makes_serve_openfhe(client: Client) -> None:
+def test_keys_that_hemera_makes_serve_openfhe(client):
     session = client.session()
     cc = client.context
     secret = session.load_secret_key(client.saved(client.keys.secretKey))
@@ -406,7 +403,7 @@ def test_keys_that_hemera_makes_serve_openfhe(client: Client) -> None:
     assert plaintext is not None
 
 
-def test_contexts_that_hemera_does_not_have_are_named() -> None:
+def test_contexts_that_hemera_does_not_have_are_named():
     parameters = lib.CCParamsCKKSRNS()
     parameters.SetSecurityLevel(lib.HEStd_NotSet)
     parameters.SetRingDim(DEGREE)
@@ -419,7 +416,7 @@ def test_contexts_that_hemera_does_not_have_are_named() -> None:
     assert "versions" not in str(caught.value)  # none would help
 
 
-def test_contexts_with_multiparty_and_one_party_load() -> None:
+def test_contexts_with_multiparty_and_one_party_load():
     client = Client(Setting("ckks-party", "ckks", "FIXEDAUTO", multiparty=True))
     session = client.session()
     pair = fresh(client, session, 1)
@@ -480,7 +477,7 @@ BOOTSTRAPS = {
 
 
 @pytest.mark.parametrize("name", BOOTSTRAPS)
-def test_bootstraps_are_openfhes(name: str) -> None:
+def test_bootstraps_are_openfhes(name):
     setting = {
         "scaling": "FLEXIBLEAUTO",
         "secret": "UNIFORM_TERNARY",
@@ -536,13 +533,13 @@ def test_bootstraps_are_openfhes(name: str) -> None:
     assert found == stated
     assert abs(scales[0] / scales[1] - 1) < 1e-14
 
-    def errors(ciphertext: Any, expected: NDArray[Any]) -> NDArray[Any]:
+    def errors(ciphertext, expected):
         plaintext = cc.Decrypt(keys.secretKey, ciphertext)
         plaintext.SetLength(slots)
         found = plaintext.GetCKKSPackedValue() if setting["complex"] else plaintext.GetRealPackedValue()
         return np.abs(np.array(found) - expected)
 
-    def rms(found: NDArray[Any]) -> float:
+    def rms(found):
         return float(np.sqrt(np.mean(found**2)))
 
     # Errors are random: of two samples of one deviation one is larger by that with probability 10^-6. (No
@@ -578,9 +575,7 @@ def test_bootstraps_are_openfhes(name: str) -> None:
     assert errors(cc.EvalAdd(back, theirs), 2 * clear).max() < bound
 
 
-def test_the_benchmark_of_a_request(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_benchmark_of_a_request(tmp_path, capsys, monkeypatch):
     """It runs beside OpenFHE and from the files that one left, and its answers are right."""
     monkeypatch.setitem(sys.modules, "openfhe", lib)  # that of the other process, where there is none here
     command = ["bench", "requests", "--library", "openfhe", "--n", "8192"]

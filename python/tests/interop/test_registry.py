@@ -1,11 +1,8 @@
 """The registry of client libraries: what is registered is all that the other rooms know of a library."""
 
-from __future__ import annotations
-
 import ast
 import dataclasses
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,8 +12,9 @@ from hemera import interop
 from hemera.cli import main
 from hemera.client.problems import Refused
 from hemera.interop import openfhe, seal
-from hemera.interop._library import Library
 from hemera.serving.uploads import library_of
+
+from ..refusals import raises
 
 ROOT = Path(__file__).parents[3]
 HEMERA = ROOT / "python" / "hemera"
@@ -29,7 +27,7 @@ NAMES = {
 }
 
 
-def modules(package: Path) -> Iterator[tuple[Path, ast.Module]]:
+def modules(package):
     """All modules of a package outside the room of the libraries."""
     paths = [path for path in package.rglob("*.py") if "interop" not in path.relative_to(package).parts]
     assert len(paths) > 50
@@ -45,7 +43,7 @@ def modules(package: Path) -> Iterator[tuple[Path, ast.Module]]:
     ],
     ids=["hemera", "hemera_apps"],
 )
-def test_no_other_room_compares_with_names(package: Path, kinds: tuple[type, ...]) -> None:
+def test_no_other_room_compares_with_names(package, kinds):
     found = []
     for path, tree in modules(package):
         for node in ast.walk(tree):
@@ -55,7 +53,7 @@ def test_no_other_room_compares_with_names(package: Path, kinds: tuple[type, ...
     assert not found
 
 
-def test_no_other_room_imports_a_library() -> None:
+def test_no_other_room_imports_a_library():
     rooms = {library.session.__module__ for library in interop.libraries()}
     assert rooms == {"hemera.interop.openfhe", "hemera.interop.seal"}
     names = {room.rpartition(".")[2] for room in rooms}
@@ -72,7 +70,7 @@ def test_no_other_room_imports_a_library() -> None:
     assert not found
 
 
-def test_names_differ() -> None:
+def test_names_differ():
     libraries = interop.libraries()
     assert len({library.name for library in libraries}) == len(libraries)
     formats = [name for library in libraries for name in library.formats]
@@ -80,13 +78,13 @@ def test_names_differ() -> None:
     assert "hemera" not in formats
 
 
-def test_what_is_not_registered() -> None:
+def test_what_is_not_registered():
     with pytest.raises(hm.errors.MismatchError, match=r"no client library 'HElib'; it knows SEAL or OpenFHE"):
         interop.library_of_name("HElib")
 
 
 @pytest.mark.parametrize("library", interop.libraries(), ids=lambda library: library.name)
-def test_each_recognises_its_own_files_alone(library: Library) -> None:
+def test_each_recognises_its_own_files_alone(library):
     own = {"SEAL": SEAL / "parms.zstd.seal", "OpenFHE": VECTORS / "openfhe" / "bfv" / "cryptocontext.bin"}
     for name, path in own.items():
         described = library.describe(path.read_bytes(), None)
@@ -96,7 +94,7 @@ def test_each_recognises_its_own_files_alone(library: Library) -> None:
 
 
 @pytest.fixture
-def third(monkeypatch: pytest.MonkeyPatch) -> Iterator[Library]:
+def third(monkeypatch):
     """A library in the place of SEAL, of another name with other formats."""
     library = dataclasses.replace(
         seal.LIBRARY,
@@ -111,9 +109,7 @@ def third(monkeypatch: pytest.MonkeyPatch) -> Iterator[Library]:
     interop.libraries.cache_clear()
 
 
-def test_another_library_needs_no_more_than_its_registration(
-    third: Library, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_another_library_needs_no_more_than_its_registration(third, tmp_path, capsys):
     assert interop.libraries() == (third, openfhe.LIBRARY)
     parms = SEAL / "parms.zstd.seal"
     described = hm.inspect(parms)
@@ -124,20 +120,17 @@ def test_another_library_needs_no_more_than_its_registration(
     back = tmp_path / "parms.third"
     assert main(["convert", str(own), str(back), "--to", "third", "--with", str(parms)]) == 0
     assert hm.inspect(back).library == "Third"
-    with pytest.raises(SystemExit):
-        main(["convert", str(own), str(back), "--to", "seal", "--with", str(parms)])
+    raises(SystemExit, "", main, ["convert", str(own), str(back), "--to", "seal", "--with", str(parms)])
     assert re.search(r"invalid choice: '?seal", capsys.readouterr().err)
-    with pytest.raises(SystemExit):
-        main(["inspect", "--help"])
+    raises(SystemExit, "", main, ["inspect", "--help"])
     assert "Third or OpenFHE" in " ".join(capsys.readouterr().out.split())
     # A server knows its files.
     files = {"context": parms, "relinearization": SEAL / "relin_keys.seeded.seal"}
     assert library_of(files) == "Third"
 
 
-def test_parameters_of_hemera_are_no_context_of_a_client(tmp_path: Path) -> None:
+def test_parameters_of_hemera_are_no_context_of_a_client(tmp_path):
     params = hm.bfv.Parameters.for_circuit(depth=1, slots=2, plain_bits=20)
     params.save(tmp_path / "context")
     files = {"context": tmp_path / "context", "relinearization": SEAL / "relin_keys.seeded.seal"}
-    with pytest.raises(Refused, match="'context' is no file of SEAL or OpenFHE"):
-        library_of(files)
+    raises(Refused, "'context' is no file of SEAL or OpenFHE", library_of, files)

@@ -1,16 +1,10 @@
 """SEAL as the client, as the tenseal wheel ships it: its files in, results out, keys of either side."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
-import hemera as hm
 from hemera.cli import main
 from hemera.interop import seal
 
@@ -27,7 +21,7 @@ STEPS = [1, -2, 7]
 class Client:
     """A party that has SEAL alone. Objects travel as files, which is all that its Python interface has."""
 
-    def __init__(self, scheme: str, degree: int, folder: Path) -> None:
+    def __init__(self, scheme, degree, folder):
         self.scheme, self.degree, self.folder = scheme, degree, folder
         self.ckks = scheme == "ckks"
         self.scale = SCALE if degree > 4096 else 2.0**29
@@ -45,7 +39,7 @@ class Client:
         self.evaluator = sealapi.Evaluator(self.context)
         self.make_keys()
 
-    def make_keys(self) -> None:
+    def make_keys(self):
         self.generator = sealapi.KeyGenerator(self.context)
         self.secret = self.generator.secret_key()
         self.public, self.relin, self.galois = sealapi.PublicKey(), sealapi.RelinKeys(), sealapi.GaloisKeys()
@@ -55,23 +49,23 @@ class Client:
         self.generator.create_galois_keys(elements, self.galois)
         self.use_keys()
 
-    def use_keys(self) -> None:
+    def use_keys(self):
         self.encryptor = sealapi.Encryptor(self.context, self.public, self.secret)
         self.decryptor = sealapi.Decryptor(self.context, self.secret)
 
-    def saved(self, thing: Any) -> bytes:
+    def saved(self, thing):
         path = self.folder / "object"
         thing.save(str(path))
         return path.read_bytes()
 
-    def loaded(self, kind: str, data: bytes) -> Any:
+    def loaded(self, kind, data):
         path = self.folder / "object"
         path.write_bytes(data)
         thing = getattr(sealapi, kind)()
         thing.load(self.context, str(path))
         return thing
 
-    def plain(self, values: NDArray[Any]) -> Any:
+    def plain(self, values):
         plaintext = sealapi.Plaintext()
         if self.ckks:
             self.encoder.encode(values.tolist(), self.scale, plaintext)
@@ -79,27 +73,27 @@ class Client:
             self.encoder.encode((values % PLAIN_MODULUS).tolist(), plaintext)
         return plaintext
 
-    def encrypted(self, values: NDArray[Any]) -> Any:
+    def encrypted(self, values):
         ciphertext = sealapi.Ciphertext()
         self.encryptor.encrypt(self.plain(values), ciphertext)
         return ciphertext
 
-    def decrypted(self, ciphertext: Any) -> NDArray[Any]:
+    def decrypted(self, ciphertext):
         plaintext = sealapi.Plaintext()
         self.decryptor.decrypt(ciphertext, plaintext)
         if self.ckks:
             return np.array(self.encoder.decode_complex(plaintext))
         return np.array(self.encoder.decode_uint64(plaintext))
 
-    def decoded(self, session: seal.Session, ciphertext: hm.Ciphertext, key: hm.SecretKey) -> NDArray[Any]:
+    def decoded(self, session, ciphertext, key):
         """What Hemera decrypts."""
         values = session.context.decrypt(ciphertext, key, dtype=complex if self.ckks else None)
         return values if self.ckks else values % PLAIN_MODULUS
 
-    def session(self, **options: Any) -> seal.Session:
+    def session(self, **options):
         return seal.Session(self.saved(self.parms), scale=self.scale if self.ckks else None, **options)
 
-    def session_with_keys(self) -> seal.Session:
+    def session_with_keys(self):
         session = self.session()
         session.load_keys(
             public_key=self.saved(self.public),
@@ -108,22 +102,22 @@ class Client:
         )
         return session
 
-    def values(self, seed: int) -> NDArray[Any]:
+    def values(self, seed):
         random = np.random.default_rng(seed)
         if self.ckks:
             return random.uniform(-1, 1, self.degree // 2) + 1j * random.uniform(-1, 1, self.degree // 2)
         return random.integers(0, PLAIN_MODULUS, self.degree)
 
-    def rolled(self, values: NDArray[Any], steps: int) -> NDArray[Any]:
+    def rolled(self, values, steps):
         """Rotated to the left, in both rows."""
         if self.ckks:
             return np.roll(values, -steps)
         return np.roll(values.reshape(2, -1), -steps, axis=1).ravel()
 
-    def swapped(self, values: NDArray[Any]) -> NDArray[Any]:
+    def swapped(self, values):
         return values.conj() if self.ckks else values.reshape(2, -1)[::-1].ravel()
 
-    def expect(self, found: NDArray[Any], wanted: NDArray[Any], tolerance: float = 2e-3) -> None:
+    def expect(self, found, wanted, tolerance=2e-3):
         if self.ckks:
             assert np.abs(found - wanted).max() < tolerance
         else:
@@ -133,16 +127,16 @@ class Client:
 @pytest.fixture(
     scope="module", params=[(s, n) for s in SCHEMES for n in BITS], ids=lambda p: f"{p[0]}-{p[1]}"
 )
-def client(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Client:
+def client(request, tmp_path_factory):
     return Client(*request.param, tmp_path_factory.mktemp("seal"))
 
 
-def one(data: bytes | list[bytes]) -> bytes:
+def one(data):
     assert isinstance(data, bytes)
     return data
 
 
-def same_metadata(session: seal.Session, result: hm.Ciphertext, theirs: Any) -> None:
+def same_metadata(session, result, theirs):
     """The result has the level, scale and correction factor that SEAL's own result has."""
     ours = session.metadata(result)
     assert ours["size"] == theirs.size()
@@ -153,7 +147,7 @@ def same_metadata(session: seal.Session, result: hm.Ciphertext, theirs: Any) -> 
     assert words.tolist() == list(theirs.parms_id())
 
 
-def test_each_operation_is_seals(client: Client) -> None:
+def test_each_operation_is_seals(client):
     """What SEAL computes from the same ciphertexts has the same metadata and values."""
     session = client.session_with_keys()
     a, b, m = (client.values(seed) for seed in range(3))
@@ -165,7 +159,7 @@ def test_each_operation_is_seals(client: Client) -> None:
     lazy = session.context.bind(session.keys, relinearization="lazy")
     theirs, ours, wanted = {}, {}, {}
 
-    def run(name: str, operation: str, *operands: Any) -> Any:
+    def run(name, operation, *operands):
         theirs[name] = sealapi.Ciphertext()
         getattr(client.evaluator, operation)(*operands, theirs[name])
         return theirs[name]
@@ -220,7 +214,7 @@ def test_each_operation_is_seals(client: Client) -> None:
             assert session.metadata(again) == session.metadata(result), name
 
 
-def test_rounds_of_mixed_operations(client: Client) -> None:
+def test_rounds_of_mixed_operations(client):
     """Ciphertexts go to and fro: each side computes on what the other one made."""
     session = client.session_with_keys()
     a, b = client.values(3), client.values(4)
@@ -248,13 +242,13 @@ def test_rounds_of_mixed_operations(client: Client) -> None:
     client.expect(client.decrypted(y), b)
 
 
-def test_keys_and_ciphertexts_of_hemera(client: Client) -> None:
+def test_keys_and_ciphertexts_of_hemera(client):
     """SEAL loads keys that Hemera made, encrypts, decrypts and computes with them."""
     session = client.session()
     ctx = session.context
     swap = {"conjugation": True} if client.ckks else {"swap_rows": True}
     sk = ctx.generate_secret_key()
-    keys = ctx.generate_keys(sk, rotations=STEPS, **swap)  # type: ignore[arg-type]
+    keys = ctx.generate_keys(sk, rotations=STEPS, **swap)
     files = session.dump_keys(keys)
     assert set(files) == {"public_key", "relinearization", "galois"}
     own = Client.__new__(Client)
@@ -281,13 +275,13 @@ def test_keys_and_ciphertexts_of_hemera(client: Client) -> None:
 
     # The same keys load again.
     other = client.session()
-    loaded = other.load_keys(**files)  # type: ignore[arg-type]
+    loaded = other.load_keys(**files)
     assert loaded.has_public_key
     assert loaded.has_relinearization
     assert loaded.galois_elements == keys.galois_elements
 
 
-def test_secret_key_and_public_key_of_seal(client: Client) -> None:
+def test_secret_key_and_public_key_of_seal(client):
     session = client.session_with_keys()
     sk = session.load_secret_key(client.saved(client.secret))
     a = client.values(7)
@@ -299,7 +293,7 @@ def test_secret_key_and_public_key_of_seal(client: Client) -> None:
     assert client.saved(again) == client.saved(client.secret)
 
 
-def test_batches(client: Client) -> None:
+def test_batches(client):
     session = client.session_with_keys()
     rows = [client.values(seed) for seed in (9, 10, 11)]
     batch = session.load_ciphertext([client.saved(client.encrypted(row)) for row in rows])
@@ -310,7 +304,7 @@ def test_batches(client: Client) -> None:
         client.expect(client.decrypted(client.loaded("Ciphertext", file)), row + client.rolled(row, -2))
 
 
-def test_the_benchmark_of_a_request(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_benchmark_of_a_request(capsys):
     """It runs, and its answers are right."""
     command = ["bench", "requests", "--n", "8192", "--seconds", "0.02", "--device", "cpu", "--json", "-"]
     assert main(command) == 0
@@ -319,7 +313,7 @@ def test_the_benchmark_of_a_request(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(row["checked"] and row["hemera_ms"] > 0 and row["library_ms"] > 0 for row in rows)
 
 
-def test_the_benchmark_of_a_request_from_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_benchmark_of_a_request_from_files(tmp_path, capsys):
     """What one machine leaves is enough for another without the library."""
     folder, command = str(tmp_path), ["bench", "requests", "--n", "8192"]
     assert main([*command, "--prepare", folder]) == 0

@@ -1,13 +1,9 @@
 """Federations with small rings, whose warning was seen."""
 
-from __future__ import annotations
-
 import math
 import os
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -21,7 +17,7 @@ from .parties import Parties, Server
 
 
 @pytest.fixture(autouse=True)
-def small_ring(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def small_ring(monkeypatch):
     """Behaviour, not security."""
     monkeypatch.setattr(terms, "DEGREE", 1024)
     monkeypatch.setattr(terms, "SECURITY", None)
@@ -33,9 +29,7 @@ def small_ring(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.fixture(params=["folder", "server"])
-def transport(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[str]:
+def transport(request, tmp_path_factory, monkeypatch):
     """Parties share a folder of the file system, then one of `hemera serve --federation`."""
     if request.param == "folder":
         yield request.param
@@ -47,12 +41,12 @@ def transport(
         yield request.param
 
 
-def _with_fresh_lists(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def _with_fresh_lists(home, monkeypatch):
     """Parties ask for lists again where the server's disk changed, which tests change too, and not before:
     they look hundreds of times."""
     ask = shared.RemoteFiles.list
 
-    def listed(self: shared.RemoteFiles, folder: str) -> dict[str, str]:
+    def listed(self, folder):
         there = home.federation(self.url.rpartition("/")[2]) / folder
         now = {each.name: each.stat() for each in there.iterdir()} if there.is_dir() else {}
         if vars(self).setdefault("on_disk", {}).get(folder) != now:
@@ -65,11 +59,11 @@ def _with_fresh_lists(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session", params=["bfv", "bgv"])
-def program(request: pytest.FixtureRequest) -> Any:
+def program(request):
     """A program for groups, compiled once."""
     return program_of(request.param)
 
 
 @pytest.fixture
-def houses(tmp_path: Path, program: Any) -> Houses:
+def houses(tmp_path, program):
     return Houses(tmp_path, program)

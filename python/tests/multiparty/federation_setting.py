@@ -1,13 +1,8 @@
 """Small committees with their pieces, and lists with their messages; N = 1024, without security."""
 
-from __future__ import annotations
-
 import hashlib
-from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import hemera as hm
 from hemera import _core
@@ -17,7 +12,7 @@ from .federation_oracle import Messages
 DEGREE = 1024
 
 
-def nonce(*of: object) -> bytes:
+def nonce(*of):
     return hashlib.sha256(repr(of).encode()).digest()
 
 
@@ -26,19 +21,19 @@ class Committee:
 
     def __init__(
         self,
-        members: int = 3,
-        threshold: int = 2,
+        members=3,
+        threshold=2,
         *,
-        values: int = 40,
-        contributors: int = 8,
-        weight: int = 1,
-        value_bits: int = 16,
-        rounds: int = 100,
-        made: object = 0,
-        method: str = "lattice",
-        failure_bits: int = 40,
-        messages: int = 2,
-    ) -> None:
+        values=40,
+        contributors=8,
+        weight=1,
+        value_bits=16,
+        rounds=100,
+        made=0,
+        method="lattice",
+        failure_bits=40,
+        messages=2,
+    ):
         self.access = _core.FederationAccess(members, threshold)
         self.plan = _core.FederationPlan(
             values=values,
@@ -59,10 +54,10 @@ class Committee:
         )
         self.context = hm.Context(hm.bfv.Parameters._wrap(self.plan.parameters), threads=1)
         self.keys = [nonce("piece", made, T) for T in range(self.access.pieces)]
-        self.ledgers: list[dict[int, bytes]] = [{} for _ in range(members)]
+        self.ledgers = [{} for _ in range(members)]
         self.members = [self.member(m) for m in range(members)]
 
-    def member(self, number: int) -> _core.FederationMember:
+    def member(self, number):
         """A process of a member, with what its disk has."""
         ledger = self.ledgers[number]
         pieces = [_core.FederationPiece(T, self.keys[T]) for T in self.access.held_by(number)]
@@ -70,38 +65,38 @@ class Committee:
             self.context._native, self.description, number, pieces, ledger.get, ledger.__setitem__
         )
 
-    def dealt(self, name: str) -> list[bytes]:
+    def dealt(self, name):
         pieces = [_core.FederationPiece(T, key) for T, key in enumerate(self.keys)]
         return [piece.dealt(self.description, name) for piece in pieces]
 
-    def list(self, weights: Mapping[str, int], *, turn: int = 0, attempt: int = 0) -> _core.FederationList:
+    def list(self, weights, *, turn=0, attempt=0):
         entries = [(name, weights[name], nonce(name, turn)) for name in sorted(weights)]
         return _core.FederationList(self.description, turn, attempt, entries)
 
-    def upload(self, of: _core.FederationList, name: str, values: NDArray[np.int64]) -> bytes:
+    def upload(self, of, name, values):
         return _core.federation_upload(
             self.context._native, self.description, of, name, self.dealt(name), values
         )
 
-    def shares(self, of: _core.FederationList, active: Sequence[int] | None = None) -> list[bytes]:
+    def shares(self, of, active=None):
         """One of each piece, by the first of the active who holds it."""
         active = range(len(self.members)) if active is None else active
         who = [next(m for m in active if self.access.holds(m, T)) for T in range(self.access.pieces)]
         return [self.members[m].share(of, T) for T, m in enumerate(who)]
 
-    def sum(self, of: _core.FederationList, uploads: Mapping[str, bytes]) -> _core.UploadSum:
+    def sum(self, of, uploads):
         total = _core.UploadSum(self.description, of)
         total.add(*uploads.values())
         return total
 
-    def oracle(self, of: _core.FederationList) -> Messages:
+    def oracle(self, of):
         return Messages(self.description, self.plan, DEGREE, of.data)
 
 
-def integers(seed: int, count: int, bits: int = 16) -> NDArray[np.int64]:
+def integers(seed, count, bits=16):
     most = 2 ** (bits - 1) - 1
     return np.random.default_rng(seed).integers(-most, most + 1, count)
 
 
-def weighted(values: Mapping[str, NDArray[np.int64]], weights: Mapping[str, int]) -> Any:
+def weighted(values, weights):
     return sum(weights[name] * values[name] for name in weights)

@@ -1,19 +1,14 @@
 """Files of docs/file-format.md, read and written by the page: what an attacker has, and a sum of pieces."""
 
-from __future__ import annotations
-
 import struct
-from typing import Any
 
 import numpy as np
 
 from ..xxhash import checksum
-from .federation_oracle import Integers, packed, unpacked
-
-Section = tuple[bytes, bytes]
+from .federation_oracle import packed, unpacked
 
 
-def sections(data: bytes) -> list[Section]:
+def sections(data):
     found, at = [], 64
     for _ in range(struct.unpack_from("<I", data, 48)[0]):
         (stored,) = struct.unpack_from("<Q", data, at + 8)
@@ -22,7 +17,7 @@ def sections(data: bytes) -> list[Section]:
     return found
 
 
-def assembled(header: bytes, parts: list[Section]) -> bytes:
+def assembled(header, parts):
     """A whole file with the kind and the fingerprint of a header."""
     head = header[:48] + struct.pack("<II", len(parts), 0)
     check = checksum(head)
@@ -36,7 +31,7 @@ def assembled(header: bytes, parts: list[Section]) -> bytes:
 class Residues:
     """A section RESI: [batch][component][limb], each N integers in the form that it says."""
 
-    def __init__(self, content: bytes) -> None:
+    def __init__(self, content):
         word, self.form, self.packed, _, self.n, batch, comps, limbs = struct.unpack_from(
             "<BBBBIQII", content, 0
         )
@@ -49,7 +44,7 @@ class Residues:
             self.rows[place] = unpacked(content[at : at + size], bits, self.n)
             at += size
 
-    def content(self) -> bytes:
+    def content(self):
         out = [self.head]
         for place in np.ndindex(self.rows.shape):
             modulus = self.moduli[place[2]]
@@ -58,7 +53,7 @@ class Residues:
         return b"".join(out)
 
 
-def with_rows(data: bytes, change: Any) -> bytes:
+def with_rows(data, change):
     """The file with residues that `change` was called with, in its last section."""
     parts = sections(data)
     found = Residues(parts[-1][1])
@@ -66,10 +61,10 @@ def with_rows(data: bytes, change: Any) -> bytes:
     return assembled(data[:64], [*parts[:-1], (parts[-1][0], found.content())])
 
 
-def secret_file(any_secret: bytes, s: Integers) -> bytes:
+def secret_file(any_secret, s):
     """The secret key with these coefficients, from the file of another."""
 
-    def change(found: Residues) -> None:
+    def change(found):
         found.rows[0, 0, 0] = s
 
     return with_rows(any_secret, change)

@@ -1,43 +1,39 @@
 """Attacks on sums, each in two halves: a naive design loses a secret, and must; this one does not."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 
 from hemera import _core, errors
 
 from ..refusals import raises
-from .federation_oracle import Integers, Ring, ternary, wide_gaussian
+from .federation_oracle import Ring, ternary, wide_gaussian
 from .federation_oracle import errors as drawn_errors
 from .federation_setting import DEGREE, Committee, integers, nonce, weighted
 
 FLOODING = 2.0**38
 
 
-def same(guess: Integers, secret: Integers) -> bool:
+def same(guess, secret):
     return bool(np.array_equal(guess, secret))
 
 
 @pytest.fixture(scope="module")
-def committee() -> Committee:
+def committee():
     return Committee(values=DEGREE, weight=4)
 
 
 @pytest.fixture(scope="module")
-def ring(committee: Committee) -> Ring:
+def ring(committee):
     return Ring(DEGREE, committee.plan.primes)
 
 
-def anything(ring: Ring, seed: int) -> Integers:
+def anything(ring, seed):
     """A polynomial modulo Q."""
     drawn = np.random.default_rng(seed).integers(0, 2**62, (2, DEGREE)).astype(object)
     return (drawn[0] + (drawn[1] << 62)) % ring.modulus
 
 
-def test_k_a_malformed_upload_takes_the_secret_of_the_naive_design(committee: Committee, ring: Ring) -> None:
+def test_k_a_malformed_upload_takes_the_secret_of_the_naive_design(committee, ring):
     """Collective public key, ordinary ciphertexts, full flooding: one contributor sends (Delta, K)."""
     delta = ring.modulus >> 17  # room for one value of 16 bits
     large, flooding = delta // 8, 2.0**committee.plan.margin.flooding_log2
@@ -62,7 +58,7 @@ def test_k_a_malformed_upload_takes_the_secret_of_the_naive_design(committee: Co
     assert same((2 * (phase - delta * result) + large) // (2 * large), s)
 
 
-def test_k_a_malformed_upload_can_only_spoil_a_sum(committee: Committee, ring: Ring) -> None:
+def test_k_a_malformed_upload_can_only_spoil_a_sum(committee, ring):
     weights = {"attacker": 3, "x": 1, "y": 4}
     listed = committee.list(weights)
     oracle, margin = committee.oracle(listed), committee.plan.margin
@@ -75,7 +71,7 @@ def test_k_a_malformed_upload_can_only_spoil_a_sum(committee: Committee, ring: R
     b = {name: oracle.values_of(message) << margin.upload_dropped for name, message in honest.items()}
     constant = np.zeros(DEGREE, object)
     constant[0] = 1 << (margin.flooding_log2 + 5)
-    evil: list[Integers] = [
+    evil = [
         oracle.delta + constant,  # K3: looks like ones
         constant - b["x"] - 4 * b["y"],  # chosen last, with the others' in sight
         4 * b["y"],  # a copy of another's
@@ -102,7 +98,7 @@ def test_k_a_malformed_upload_can_only_spoil_a_sum(committee: Committee, ring: R
         raises(errors.NoiseError, "", total.open, shares)
 
 
-def test_b_one_flooding_for_two_products_is_the_piece(committee: Committee, ring: Ring) -> None:
+def test_b_one_flooding_for_two_products_is_the_piece(committee, ring):
     """Floodings that are named by anything but the polynomials that are multiplied cancel."""
     weights = {"x": 1}
     listed = committee.list(weights, turn=1)
@@ -114,7 +110,7 @@ def test_b_one_flooding_for_two_products_is_the_piece(committee: Committee, ring
     other[1][3] ^= 1
     difference = [(p - q) % prime for p, q, prime in zip(rho, other, ring.primes, strict=True)]
 
-    def answer(multiplied: list[Integers], hashed: list[Integers]) -> Integers:
+    def answer(multiplied, hashed):
         return ring.product(multiplied, z) + oracle.flooding(key, 0, hashed)
 
     changed = np.array([row != 0 for row in difference])
@@ -133,7 +129,7 @@ def test_b_one_flooding_for_two_products_is_the_piece(committee: Committee, ring
     assert committee.members[1].share(listed, 0) == oracle.share(0, key, weights)
 
 
-def test_a_deviations_are_powers_of_two_with_noise_of_their_own(committee: Committee, ring: Ring) -> None:
+def test_a_deviations_are_powers_of_two_with_noise_of_their_own(committee, ring):
     rho, z = ring.values(anything(ring, 3)), ternary(nonce("z"), DEGREE)
     product, unit = ring.product(rho, z), wide_gaussian(nonce("unit"), DEGREE, 2.0**20)
     one, two = (product + scale * unit for scale in (1 << 20, 1 << 21))  # naive: one Gaussian, scaled to fit
@@ -149,12 +145,12 @@ def test_a_deviations_are_powers_of_two_with_noise_of_their_own(committee: Commi
     assert abs(np.corrcoef(drawn)[0, 1]) < 6 / DEGREE**0.5
 
 
-def opened_with(committee: Committee, listed: Any, values: dict[str, Any], weights: dict[str, int]) -> Any:
+def opened_with(committee, listed, values, weights):
     uploads = {name: committee.upload(listed, name, values[name]) for name in weights}
     return committee.sum(listed, uploads).open(committee.shares(listed))
 
 
-def test_m_two_lists_of_a_round_open_one_contributor() -> None:
+def test_m_two_lists_of_a_round_open_one_contributor():
     committee = Committee(values=DEGREE)
     values = {name: integers(k, DEGREE) for k, name in enumerate("xyz")}
     both = committee.list({"x": 1, "y": 1, "z": 1})
@@ -176,10 +172,10 @@ def test_m_two_lists_of_a_round_open_one_contributor() -> None:
     committee.members[0].share(committee.list({"x": 1}, turn=1), 1)  # another round is another list
 
 
-def test_m_no_share_leaves_before_the_ledger_has_its_list() -> None:
+def test_m_no_share_leaves_before_the_ledger_has_its_list():
     committee = Committee()
 
-    def note(turn: int, _: bytes) -> None:
+    def note(turn, _):
         raise OSError(f"no room for round {turn}")
 
     pieces = [_core.FederationPiece(piece, committee.keys[piece]) for piece in (1, 2)]
@@ -191,7 +187,7 @@ def test_m_no_share_leaves_before_the_ledger_has_its_list() -> None:
         raises(OSError, "no room", member.share, listed, 1)
 
 
-def test_m_noise_that_does_not_know_the_weights_gives_a_secret(committee: Committee, ring: Ring) -> None:
+def test_m_noise_that_does_not_know_the_weights_gives_a_secret(committee, ring):
     rho = ring.values(anything(ring, 4))
     z = [ternary(nonce("z", i), DEGREE) for i in range(2)]
     noise = wide_gaussian(nonce("the round alone"), DEGREE, FLOODING)
@@ -208,7 +204,7 @@ def test_m_noise_that_does_not_know_the_weights_gives_a_secret(committee: Commit
     assert not same(ring.quotient(gap, oracle.public(0)), oracle.secret(committee.dealt("y")[1]))
 
 
-def test_n_two_uploads_of_one_list_tell_their_difference(committee: Committee) -> None:
+def test_n_two_uploads_of_one_list_tell_their_difference(committee):
     """Why a contributor's nonce lives in memory alone: it never uploads twice for a list (Federation)."""
     listed = committee.list({"x": 1})
     oracle, margin = committee.oracle(listed), committee.plan.margin
@@ -222,7 +218,7 @@ def test_n_two_uploads_of_one_list_tell_their_difference(committee: Committee) -
     assert np.std((gap / float(oracle.ring.modulus)).astype(float)) == pytest.approx(12**-0.5, rel=0.1)
 
 
-def test_names_without_their_dealt_secrets_isolate_nobody(committee: Committee) -> None:
+def test_names_without_their_dealt_secrets_isolate_nobody(committee):
     """Who writes announcements of absent contributors, and uploads for them, opens nothing of the others."""
     weights = {"absent": 1, "x": 1}
     listed = committee.list(weights, turn=7)
@@ -236,7 +232,7 @@ def test_names_without_their_dealt_secrets_isolate_nobody(committee: Committee) 
     assert abs(np.corrcoef(phase.astype(float), values)[0, 1]) < 6 / DEGREE**0.5
 
 
-def test_a_false_dealt_part_spoils_a_sum_and_is_noticed(committee: Committee) -> None:
+def test_a_false_dealt_part_spoils_a_sum_and_is_noticed(committee):
     listed = committee.list({"x": 1}, turn=8)
     dealt = [*committee.dealt("x")[:2], nonce("false")]
     upload = _core.federation_upload(

@@ -1,12 +1,9 @@
 """Sums by dealt secrets: every share is the oracle's byte for byte, whoever answers; sums are NumPy's."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import pickle
 import random
-from typing import Any
 
 import numpy as np
 import pytest
@@ -21,7 +18,7 @@ COMMITTEES = [(t, n) for n in range(1, 10) for t in range(1, n + 1)]
 
 
 @pytest.mark.parametrize(("threshold", "members"), COMMITTEES)
-def test_any_t_members_have_all_pieces_and_fewer_miss_one(threshold: int, members: int) -> None:
+def test_any_t_members_have_all_pieces_and_fewer_miss_one(threshold, members):
     access = _core.FederationAccess(members, threshold)
     lacking = list(itertools.combinations(range(members), threshold - 1))  # the order of the pieces
     assert access.pieces == math.comb(members, threshold - 1) <= 126
@@ -34,18 +31,18 @@ def test_any_t_members_have_all_pieces_and_fewer_miss_one(threshold: int, member
 
 
 @pytest.mark.parametrize(("members", "threshold"), [(0, 1), (10, 2), (10, 9), (3, 0), (3, 4), (9, 10)])
-def test_other_committees_are_refused(members: int, threshold: int) -> None:
+def test_other_committees_are_refused(members, threshold):
     raises(errors.ParameterError, "", _core.FederationAccess, members, threshold)
 
 
-def test_members_and_pieces_that_there_are_not() -> None:
+def test_members_and_pieces_that_there_are_not():
     access = _core.FederationAccess(3, 2)
     for call in (lambda: access.holds(3, 0), lambda: access.holds(0, 3), lambda: access.held_by(3)):
         raises(errors.ParameterError, "", call)
 
 
 @pytest.mark.parametrize("values", [1, 1023, 1024, 1025, 2500])
-def test_shares_are_the_formulas_byte_for_byte(values: int) -> None:
+def test_shares_are_the_formulas_byte_for_byte(values):
     """So an opening minus its phase is the sum of the floodings, exactly: all of a share is known here."""
     committee = Committee(values=values, weight=1000, made=values)
     weights = {"x": 1, "y": 1000, "z": 77}
@@ -55,7 +52,7 @@ def test_shares_are_the_formulas_byte_for_byte(values: int) -> None:
         assert share == oracle.share(piece, committee.keys[piece], weights)
 
 
-def test_an_upload_is_the_formula_but_for_its_error() -> None:
+def test_an_upload_is_the_formula_but_for_its_error():
     committee = Committee(values=1500)
     listed = committee.list({"x": 1, "y": 1})
     oracle, values = committee.oracle(listed), integers(1, 1500)
@@ -71,7 +68,7 @@ def test_an_upload_is_the_formula_but_for_its_error() -> None:
 
 
 @pytest.mark.parametrize(("threshold", "members"), [(1, 1), (1, 3), (2, 3), (4, 4), (5, 9), (9, 9)])
-def test_whoever_answers_in_any_order_sends_the_same_bytes(threshold: int, members: int) -> None:
+def test_whoever_answers_in_any_order_sends_the_same_bytes(threshold, members):
     """Each holder of each piece: so each active set, in any order, with drops and repeats."""
     committee = Committee(members, threshold, values=8, made=(threshold, members))
     weights = {"x": 1, "y": 1}
@@ -89,14 +86,14 @@ def test_whoever_answers_in_any_order_sends_the_same_bytes(threshold: int, membe
         raises(errors.MismatchError, "more members", total.open, shares[1:] + shares[1:2])
 
 
-def test_a_message_sent_again_after_a_crash_has_the_same_bytes() -> None:
+def test_a_message_sent_again_after_a_crash_has_the_same_bytes():
     committee = Committee()
     listed = committee.list({"x": 1})
     first = committee.members[0].share(listed, 1)
     assert committee.member(0).share(listed, 1) == first == committee.members[0].share(listed, 1)
 
 
-def test_sums_of_a_hundred_are_exact() -> None:
+def test_sums_of_a_hundred_are_exact():
     committee = Committee(values=700, contributors=100, weight=3)
     weights = {f"client {i}": 1 + i % 3 for i in range(100)}
     values = {name: integers(i, 700) for i, name in enumerate(weights)}
@@ -108,7 +105,7 @@ def test_sums_of_a_hundred_are_exact() -> None:
 
 
 @pytest.mark.parametrize("sign", [1, -1])
-def test_the_largest_values_with_the_largest_weights_are_exact(sign: int) -> None:
+def test_the_largest_values_with_the_largest_weights_are_exact(sign):
     committee = Committee(values=20, contributors=5, weight=1_000_000)
     weights = dict.fromkeys("vwxyz", 1_000_000)
     listed = committee.list(weights)
@@ -132,12 +129,12 @@ def test_the_largest_values_with_the_largest_weights_are_exact(sign: int) -> Non
         [(f"{i}", 1, nonce()) for i in range(9)],
     ],
 )
-def test_lists_that_are_refused(entries: list[tuple[str, int, bytes]]) -> None:
+def test_lists_that_are_refused(entries):
     committee = Committee(weight=4)
     raises(errors.ParameterError, "", _core.FederationList, committee.description, 0, 0, entries)
 
 
-def test_lists_are_read_whole_and_of_this_federation_alone() -> None:
+def test_lists_are_read_whole_and_of_this_federation_alone():
     committee = Committee(weight=4)
     entries = [("a", 4, nonce(1)), ("n" * 128, 1, nonce(2))]
     listed = _core.FederationList(committee.description, 99, 7, entries)
@@ -151,9 +148,9 @@ def test_lists_are_read_whole_and_of_this_federation_alone() -> None:
     raises(errors.FormatError, "", _core.FederationList.read, committee.description, listed.data + b"\0")
 
 
-def test_what_differs_in_anything_has_another_name() -> None:
-    usual: dict[str, Any] = {}
-    changes: list[dict[str, Any]] = [{"values": 41}, {"contributors": 9}, {"weight": 2}, {"value_bits": 15}]
+def test_what_differs_in_anything_has_another_name():
+    usual = {}
+    changes = [{"values": 41}, {"contributors": 9}, {"weight": 2}, {"value_bits": 15}]
     changes += [{"rounds": 101}, {"made": 1}, {"threshold": 3}, {"members": 4, "threshold": 2}, usual]
     made = [Committee(**change).description.id for change in changes]
     assert len(set(made)) == len(made)
@@ -165,7 +162,7 @@ def test_what_differs_in_anything_has_another_name() -> None:
     assert len(set(digests)) == len(digests)
 
 
-def test_no_two_lists_share_their_public_polynomials_or_secrets() -> None:
+def test_no_two_lists_share_their_public_polynomials_or_secrets():
     committee = Committee()
     listed = [committee.list({"x": 1}), committee.list({"x": 1}, attempt=1), committee.list({"x": 1, "y": 1})]
     oracles = [committee.oracle(each) for each in listed]
@@ -173,7 +170,7 @@ def test_no_two_lists_share_their_public_polynomials_or_secrets() -> None:
     assert len({str(o.secret(o.dealt(committee.keys[0], "x"))) for o in oracles}) == 3
 
 
-def test_pieces_are_neither_printed_nor_pickled() -> None:
+def test_pieces_are_neither_printed_nor_pickled():
     piece = _core.FederationPiece(0, bytes(range(32)))
     assert bytes(range(32)).hex() not in repr(piece) + str(piece) + repr(vars(type(piece)))
     raises(TypeError, "", pickle.dumps, piece)
@@ -182,7 +179,7 @@ def test_pieces_are_neither_printed_nor_pickled() -> None:
     assert piece.commitment(committee.description) != piece.commitment(Committee(made=1).description)
 
 
-def test_a_member_has_the_pieces_that_it_holds() -> None:
+def test_a_member_has_the_pieces_that_it_holds():
     committee = Committee()
     pieces = [_core.FederationPiece(T, committee.keys[T]) for T in range(3)]
     for wrong in ([pieces[0], pieces[1]], [pieces[2], pieces[1]], [pieces[1]], pieces):
@@ -195,7 +192,7 @@ def test_a_member_has_the_pieces_that_it_holds() -> None:
     raises(errors.MismatchError, "", committee.members[0].share, other.list({"x": 1}), 1)
 
 
-def test_uploads_that_are_refused() -> None:
+def test_uploads_that_are_refused():
     committee = Committee()
     listed, values = committee.list({"x": 1}), integers(1, 40)
     upload, context = _core.federation_upload, committee.context._native
@@ -216,5 +213,5 @@ def test_uploads_that_are_refused() -> None:
         )
 
 
-def test_the_oracle_draws_narrow_gaussians_as_they_are() -> None:
+def test_the_oracle_draws_narrow_gaussians_as_they_are():
     assert np.std(wide_gaussian(nonce(), DEGREE, 20).astype(float)) == pytest.approx(20, rel=0.1)

@@ -1,16 +1,11 @@
 """Averages over a folder or a server: those of NumPy, whoever comes late, vanishes or is killed."""
 
-from __future__ import annotations
-
 import functools
 import json
 import shutil
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import hemera as hm
 from hemera import errors
@@ -29,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("transport")
     [*((t, n, "folder") for t, n in ((1, 1), (2, 2), (2, 3), (3, 3), (3, 4))), (2, 3, "server")],
     indirect=["transport"],
 )
-def test_averages_are_those_of_numpy(tmp_path: Path, threshold: int, committee: int) -> None:
+def test_averages_are_those_of_numpy(tmp_path, threshold, committee):
     parties = Parties(
         tmp_path, "abcdef"[: committee + 1], committee=committee, threshold=threshold, weight=900
     )
@@ -42,11 +37,11 @@ def test_averages_are_those_of_numpy(tmp_path: Path, threshold: int, committee: 
             assert same(fed.average(turn, wait=0, verify=True), right)
 
 
-def test_ten_lines_in_processes_of_their_own(tmp_path: Path) -> None:
+def test_ten_lines_in_processes_of_their_own(tmp_path):
     """Calls that wait for each other: threads stand for processes."""
-    found: dict[str, Any] = {}
+    found = {}
 
-    def run(name: str) -> None:
+    def run(name):
         fed = join(
             tmp_path / "fl",
             me=tmp_path / f"{name}.party",
@@ -72,7 +67,7 @@ def test_ten_lines_in_processes_of_their_own(tmp_path: Path) -> None:
     assert all(same(found[name, 1], found["a", 1]) for name in "abcd")
 
 
-def test_keys_are_carried_by_hand(tmp_path: Path) -> None:
+def test_keys_are_carried_by_hand(tmp_path):
     parties = Parties(tmp_path, "abcx", secrets=None)
     assert parties.of["c"].missing == ["piece-0", "piece-1", "dealt-0", "dealt-1", "dealt-2"]
     raises(WaitingError, "x lacks dealt-0", parties.of["x"].push, 0, arrays(1), wait=0.01)
@@ -95,7 +90,7 @@ def test_keys_are_carried_by_hand(tmp_path: Path) -> None:
     assert modes == {0o600}
 
 
-def test_any_two_members_open_and_another_one_who_comes_later_changes_nothing(tmp_path: Path) -> None:
+def test_any_two_members_open_and_another_one_who_comes_later_changes_nothing(tmp_path):
     parties = Parties(tmp_path)
     given = {name: arrays(i) for i, name in enumerate("abc")}
     parties.push(given)
@@ -121,7 +116,7 @@ def test_any_two_members_open_and_another_one_who_comes_later_changes_nothing(tm
 
 
 @pytest.mark.parametrize("transport", ["folder"], indirect=True)  # a hundred clients ask often
-def test_a_hundred_clients_are_exact_and_the_one_who_sends_random_bytes_is_left_out(tmp_path: Path) -> None:
+def test_a_hundred_clients_are_exact_and_the_one_who_sends_random_bytes_is_left_out(tmp_path):
     names = ["a", "b", "c", *(f"client-{i:02}" for i in range(97))]
     like = np.zeros(500, np.float32)
     parties = Parties(tmp_path, "", like=like, clients=100, weight=5)
@@ -162,14 +157,14 @@ def test_a_hundred_clients_are_exact_and_the_one_who_sends_random_bytes_is_left_
 class Tensor:
     """What another library's arrays have: NumPy's array protocol alone."""
 
-    def __init__(self, values: NDArray[Any]) -> None:
+    def __init__(self, values):
         self._values = values
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+    def __array__(self, dtype=None, copy=None):
         return np.array(self._values, dtype)
 
 
-def test_arrays_of_other_libraries_and_of_several_types(tmp_path: Path) -> None:
+def test_arrays_of_other_libraries_and_of_several_types(tmp_path):
     like = {"b": np.zeros(3, np.float16), "a": Tensor(np.zeros((2, 2), np.float32))}
     parties = Parties(tmp_path, like=like)
     for name in "abc":
@@ -185,18 +180,16 @@ def test_arrays_of_other_libraries_and_of_several_types(tmp_path: Path) -> None:
     assert np.array_equal(found["a"], np.full((2, 2), np.rint(0.25 * 32767) / 32767, np.float32))
 
 
-REFUSED: list[dict[str, Any]] = [
+REFUSED = [
     *({"committee": 10}, {"committee": 0}, {"committee": ["a", "a"]}, {"committee": ["a", "../b"]}),
     *({"threshold": 4}, {"least": 0}, {"least": 9}, {"clip": 0.0}, {"clip": float("nan")}, {"bits": 1}),
     *({"weight": 0}, {"rounds": 0}, {"like": np.arange(3)}, {"like": {}}),
     *({"like": {"x": np.zeros(3, np.complex128)}}, {"like": {1: np.zeros(3)}}),
 ]
-OTHERS: list[dict[str, Any]] = [
-    *({"rounds": 6}, {"clip": 2.0}, {"like": np.zeros(3)}, {"committee": ["a", "b", "d"]})
-]
+OTHERS = [*({"rounds": 6}, {"clip": 2.0}, {"like": np.zeros(3)}, {"committee": ["a", "b", "d"]})]
 
 
-def test_terms_that_are_refused(tmp_path: Path) -> None:
+def test_terms_that_are_refused(tmp_path):
     """A party that is refused leaves nothing, so that each one asks the same federation."""
     parties = Parties(tmp_path)
     for error, terms in ((errors.ParameterError, REFUSED), (errors.MismatchError, OTHERS)):
@@ -206,7 +199,7 @@ def test_terms_that_are_refused(tmp_path: Path) -> None:
             assert not (tmp_path / "z.party" / "federation").exists(), changed
 
 
-def test_a_folder_says_which_messages_its_parties_send(tmp_path: Path) -> None:
+def test_a_folder_says_which_messages_its_parties_send(tmp_path):
     """A Hemera of before reads the method alone, and refuses it; its own folders name no version."""
     new, old = Parties(tmp_path / "new"), tmp_path / "old" / "shared" / "federation.json"
     if Parties.server is not None:
@@ -223,11 +216,10 @@ def test_a_folder_says_which_messages_its_parties_send(tmp_path: Path) -> None:
         each.round(1, {"a": 1, "b": 2, "c": 3})
         assert each.file(1, "upload-0-a").read_bytes().startswith(b"HMP%d" % version)
     old.write_text(json.dumps(content | {"messages": 3}))
-    with pytest.raises(errors.FormatError, match="version 3; take a newer Hemera"):
-        parties.join("z")
+    raises(errors.FormatError, "version 3; take a newer Hemera", parties.join, "z")
 
 
-def test_a_party_belongs_to_one_federation(tmp_path: Path) -> None:
+def test_a_party_belongs_to_one_federation(tmp_path):
     parties = Parties(tmp_path)
     with pytest.raises(errors.MismatchError, match="folder of its own"):
         join(tmp_path / "another", tmp_path / "a.party", **parties.terms)
@@ -236,7 +228,7 @@ def test_a_party_belongs_to_one_federation(tmp_path: Path) -> None:
     raises(errors.FormatError, "no key", parties.join, "a")
 
 
-def test_two_pieces_of_one_number_are_noticed(tmp_path: Path) -> None:
+def test_two_pieces_of_one_number_are_noticed(tmp_path):
     parties = Parties(tmp_path, "ab")  # c holds pieces 0 and 1, which b and a draw
     path = next((tmp_path / "carried" / "c").glob("piece-0-*"))
     content = json.loads(path.read_bytes())
@@ -260,7 +252,7 @@ def test_two_pieces_of_one_number_are_noticed(tmp_path: Path) -> None:
         raises((errors.FormatError, errors.MismatchError), "", parties.join, "d")
 
 
-def test_calls_that_are_refused(tmp_path: Path) -> None:
+def test_calls_that_are_refused(tmp_path):
     parties = Parties(tmp_path)
     fed = parties.of["a"]
     for turn in (-1, 5):
@@ -291,7 +283,7 @@ def test_calls_that_are_refused(tmp_path: Path) -> None:
     raises(WaitingError, "no list", quiet.average, 0, wait=0.01)
 
 
-def test_the_report_says_what_is_done(tmp_path: Path) -> None:
+def test_the_report_says_what_is_done(tmp_path):
     report = Parties(tmp_path, clip=0.5).of["a"].report()
     assert "2 of 3 members open; 3 pieces; two lists of a round need 1 corrupt members" in report
     assert "23 values of 16 bits: clipped to [-0.5, 0.5], rounded to 1.53e-05" in report
@@ -299,9 +291,7 @@ def test_the_report_says_what_is_done(tmp_path: Path) -> None:
     assert "not been reviewed" in report
 
 
-def test_it_warns_once_that_nobody_from_outside_has_reviewed_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_warns_once_that_nobody_from_outside_has_reviewed_it(tmp_path, monkeypatch):
     monkeypatch.setattr(unreviewed, "_warned", [])
     with pytest.warns(errors.SecurityWarning, match="not been reviewed") as caught:
         Parties(tmp_path)

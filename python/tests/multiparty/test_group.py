@@ -1,12 +1,8 @@
 """Groups over a folder: whole studies, processes that start again, and what is refused; the letters are
 those of the list of attacks in the design."""
 
-from __future__ import annotations
-
 import itertools
 import os
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -27,7 +23,7 @@ from .houses import SPEC, TERMS, Houses, expected, program_of, ready, statistics
 from .test_group_attacks import SHARE, constant, crafted, rows_in, same
 
 
-def test_three_houses_open_a_study_to_a_receiver(houses: Houses) -> None:
+def test_three_houses_open_a_study_to_a_receiver(houses):
     keys = houses.keys()
     assert len({each.to_bytes() for each in keys}) == 1
     receiver = houses.receiver()
@@ -45,7 +41,7 @@ def test_three_houses_open_a_study_to_a_receiver(houses: Houses) -> None:
     raises(errors.MismatchError, "who alone reads", request.open, houses.program, wait=0)
 
 
-def test_any_two_open_the_same_bytes_to_all(houses: Houses) -> None:
+def test_any_two_open_the_same_bytes_to_all(houses):
     houses.keys()
     houses.put()
     request = houses.groups["a"].request(houses.program, to="members")
@@ -65,7 +61,7 @@ def test_any_two_open_the_same_bytes_to_all(houses: Houses) -> None:
     assert houses.groups["a"].status().splitlines()[1].startswith("2 of 20")
 
 
-def test_keys_are_ordinary_ones(houses: Houses, tmp_path: Path) -> None:
+def test_keys_are_ordinary_ones(houses, tmp_path):
     (keys, *_) = houses.keys()
     path = tmp_path / "keys.hemera"
     keys.save(path)
@@ -78,7 +74,7 @@ def test_keys_are_ordinary_ones(houses: Houses, tmp_path: Path) -> None:
     assert process.make_keys(houses.program, wait=0).to_bytes() == keys.to_bytes()
 
 
-def test_keys_for_parameters_without_a_program(houses: Houses) -> None:
+def test_keys_for_parameters_without_a_program(houses):
     params = houses.program.params
     made = houses.together(
         lambda group, _: group.make_keys(params, relinearization=True, rotations=[1], sum_slots=8, wait=60)
@@ -93,7 +89,7 @@ def test_keys_for_parameters_without_a_program(houses: Houses) -> None:
         )
 
 
-def test_a_process_that_starts_again_takes_part_in_another_attempt(houses: Houses) -> None:
+def test_a_process_that_starts_again_takes_part_in_another_attempt(houses):
     """Its nonce is gone, and with it all polynomials of the attempt that it was in."""
     first = houses.groups["a"]
     for name in houses.names:  # all have their pieces
@@ -110,7 +106,7 @@ def test_a_process_that_starts_again_takes_part_in_another_attempt(houses: House
     assert first is not houses.groups["a"]
 
 
-def test_inputs_come_after_all_digests(houses: Houses) -> None:
+def test_inputs_come_after_all_digests(houses):
     """Who sees another's input can not make its own of it: 4000 times a ciphertext opens it (attack G)."""
     houses.keys()
     for name in ("a", "b"):
@@ -125,7 +121,7 @@ def test_inputs_come_after_all_digests(houses: Houses) -> None:
         houses.groups["b"].put(houses.rows["b"], program=houses.program, wait=0)
 
 
-def test_a_process_that_starts_again_gives_the_same_input(houses: Houses) -> None:
+def test_a_process_that_starts_again_gives_the_same_input(houses):
     houses.keys()
     raises(WaitingError, "", houses.groups["a"].put, houses.rows["a"], program=houses.program, wait=0)
     houses.groups["a"] = houses.join("a")
@@ -134,7 +130,7 @@ def test_a_process_that_starts_again_gives_the_same_input(houses: Houses) -> Non
     assert len(houses.groups["b"].inputs()) == len(houses.program.package.inputs)
 
 
-def test_openings_are_counted_over_processes(tmp_path: Path) -> None:
+def test_openings_are_counted_over_processes(tmp_path):
     terms = TERMS | {"openings": 2}
     openings = _core.Openings(3, 2, 40)
     params = hm.bfv.Parameters.for_circuit(
@@ -155,8 +151,8 @@ def test_openings_are_counted_over_processes(tmp_path: Path) -> None:
     raises(errors.NoiseError, "openings are used up", asked[second.name].approve, program)
 
 
-def test_terms_are_the_folders(houses: Houses) -> None:
-    changed: list[dict[str, Any]] = [{"threshold": 3}, {"openings": 21}, {"receivers": []}]
+def test_terms_are_the_folders(houses):
+    changed = [{"threshold": 3}, {"openings": 21}, {"receivers": []}]
     for terms in (*changed, {"members": ["a", "b", "d"]}, {"failure_bits": 128}):
         raises(errors.MismatchError, "", Group.join, houses.place, houses.folder / "a.party", **TERMS | terms)
     raises(errors.ParameterError, "", Group.join, houses.place, houses.folder / "z.party", **TERMS)
@@ -164,7 +160,7 @@ def test_terms_are_the_folders(houses: Houses) -> None:
         Group.join(houses.folder / "other", houses.folder / "a.party", **TERMS)
 
 
-def test_a_loss_of_one_folder_costs_nothing(houses: Houses) -> None:
+def test_a_loss_of_one_folder_costs_nothing(houses):
     """2 of 3: the others open without it."""
     ready(houses)
     receiver = houses.receiver()
@@ -177,7 +173,7 @@ def test_a_loss_of_one_folder_costs_nothing(houses: Houses) -> None:
     assert {name: int(value) for name, value in found.items()} == expected(houses)
 
 
-def test_crafted_residues_are_read_back() -> None:
+def test_crafted_residues_are_read_back():
     """The test's own writer changes what it says, and no more."""
     context = hm.Context(program_of("bfv").params, threads=1)
     x = context.encrypt([1, 2], context.generate_keys(context.generate_secret_key()))
@@ -185,7 +181,7 @@ def test_crafted_residues_are_read_back() -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes do not fork here")
-def test_a_child_of_a_fork_has_no_nonce_of_its_parent(houses: Houses) -> None:
+def test_a_child_of_a_fork_has_no_nonce_of_its_parent(houses):
     for name in houses.names:
         for _ in range(3):
             raises(WaitingError, "", houses.groups[name].make_keys, houses.program, wait=0)
@@ -197,7 +193,7 @@ def test_a_child_of_a_fork_has_no_nonce_of_its_parent(houses: Houses) -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
-def test_with_identities_pieces_are_sealed_and_files_signed(tmp_path: Path, program: Any) -> None:
+def test_with_identities_pieces_are_sealed_and_files_signed(tmp_path, program):
     pytest.importorskip(
         "cryptography.hazmat.primitives.hpke",
         reason="cryptography is not installed: tools/setup frameworks brings it",
@@ -222,7 +218,7 @@ def test_with_identities_pieces_are_sealed_and_files_signed(tmp_path: Path, prog
     assert {name: int(value) for name, value in found.items()} == expected(houses)
 
 
-def test_a_group_has_its_folder_on_a_server(tmp_path: Path, program: Any) -> None:
+def test_a_group_has_its_folder_on_a_server(tmp_path, program):
     home = Home(tmp_path / "home")
     with serving(home, federations=["fl"]) as running:
         tokens = {name: home.clients.add(name) for name in (*TERMS["members"], "r")}
@@ -238,7 +234,7 @@ def test_a_group_has_its_folder_on_a_server(tmp_path: Path, program: Any) -> Non
     assert {name: int(value) for name, value in found.items()} == expected(houses)
 
 
-def test_a_result_that_is_not_the_programs_is_not_opened(houses: Houses) -> None:
+def test_a_result_that_is_not_the_programs_is_not_opened(houses):
     """Attacks E and 5: (0, K) opens to the collective secret, at any flooding. With recompute=False whoever
     evaluates is trusted, and the attack must succeed."""
     context = ready(houses)
@@ -260,12 +256,12 @@ def test_a_result_that_is_not_the_programs_is_not_opened(houses: Houses) -> None
     assert same((2 * ring.centred(phase) + large) // (2 * large), secret)
 
 
-def _ring(x: Any) -> Any:
+def _ring(x):
 
     return ring_of(1024, tuple(Residues(sections(bytes(x))[-1][1]).moduli))
 
 
-def _phase(houses: Houses, request: Any, x: Any, ring: Any) -> Any:
+def _phase(houses, request, x, ring):
 
     paths = sorted((houses.place / f"request-{request.name}").glob("share-0-*"))
     by_piece = {path.name.split("-")[2]: path.read_bytes() for path in paths}
@@ -273,7 +269,7 @@ def _phase(houses: Houses, request: Any, x: Any, ring: Any) -> Any:
     return ring.coefficients(GroupMessages.sum(ring, rows_of(x, 0), *shares))
 
 
-def _secret(houses: Houses) -> Any:
+def _secret(houses):
 
     keys = {
         path.name: path.read_bytes()
@@ -284,7 +280,7 @@ def _secret(houses: Houses) -> Any:
     return sum(ternary(prf(key, "ternary"), 1024) for key in keys.values())
 
 
-def test_requests_that_differ_are_refused(houses: Houses) -> None:
+def test_requests_that_differ_are_refused(houses):
     context = ready(houses)
     other = program_of(houses.program.params.scheme, lambda a, b, c: (a + b + c).sum())
     request = houses.groups["c"].request(houses.program, to="members")
@@ -299,7 +295,7 @@ def test_requests_that_differ_are_refused(houses: Houses) -> None:
     assert context.params == houses.program.params
 
 
-def test_inputs_that_are_no_fresh_encryptions_are_refused(houses: Houses) -> None:
+def test_inputs_that_are_no_fresh_encryptions_are_refused(houses):
     houses.keys()
     context = houses.groups["c"]._own_keys().context
     encrypted = houses.groups["c"]._encrypted(
@@ -318,7 +314,7 @@ def test_inputs_that_are_no_fresh_encryptions_are_refused(houses: Houses) -> Non
     assert context.params == houses.program.params
 
 
-def test_shares_that_are_damaged_do_not_count(houses: Houses) -> None:
+def test_shares_that_are_damaged_do_not_count(houses):
     ready(houses)
     request = houses.groups["a"].request(houses.program, to="members")
     for name in ("a", "b"):

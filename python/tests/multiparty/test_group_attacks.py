@@ -3,11 +3,7 @@
 The letters are those of the design's list of attacks.
 """
 
-from __future__ import annotations
-
 import hashlib
-from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,11 +12,11 @@ import hemera as hm
 from hemera import _core, errors
 
 from ..refusals import raises
-from .federation_oracle import Integers, Ring, ternary, uniform, unpacked, wide_gaussian
 from .federation_oracle import errors as drawn_errors
+from .federation_oracle import ternary, uniform, unpacked, wide_gaussian
 from .federation_setting import nonce
 from .group_files import Residues, assembled, sections, with_rows
-from .group_oracle import GroupMessages, Rows, automorphism
+from .group_oracle import GroupMessages, automorphism
 from .group_setting import DEGREE, Members, rows_of
 
 HEAD = 4 + 1 + 32 + 32 + 4
@@ -29,20 +25,20 @@ SHARE = 4 + 32 + 32 + 4 + 4
 
 
 @pytest.fixture(scope="module")
-def members() -> Members:
+def members():
     return Members("bfv", openings=200)
 
 
 @pytest.fixture(scope="module")
-def keys(members: Members) -> hm.Keys:
+def keys(members):
     return members.keys([1])
 
 
-def same(guess: Integers, secret: Integers) -> bool:
+def same(guess, secret):
     return bool(np.array_equal(guess, secret))
 
 
-def rows_in(data: bytes, primes: Sequence[int]) -> Rows:
+def rows_in(data, primes):
     """The first polynomial of packed residues."""
     found, at = [], 0
     for q in primes:
@@ -53,28 +49,28 @@ def rows_in(data: bytes, primes: Sequence[int]) -> Rows:
     return found
 
 
-def difference(ring: Ring, x: Rows, y: Rows) -> Rows:
+def difference(ring, x, y):
     return GroupMessages.sum(ring, x, GroupMessages.negative(ring, y))
 
 
-def quotient(ring: Ring, x: Rows, y: Rows) -> Integers:
+def quotient(ring, x, y):
     return ring.quotient(ring.coefficients(x), y)
 
 
-def rounded(ring: Ring, x: Rows, w: int) -> Integers:
+def rounded(ring, x, w):
     """The secret in w s + small."""
     return (2 * ring.centred(ring.coefficients(x)) + w) // (2 * w)
 
 
-def constant(ring: Ring, value: int) -> Rows:
+def constant(ring, value):
     """In evaluation form it is the same everywhere."""
     return [np.full(DEGREE, value % q, object) for q in ring.primes]
 
 
-def crafted(x: hm.Ciphertext, c0: Rows, c1: Rows) -> hm.Ciphertext:
+def crafted(x, c0, c1):
     """What anybody can write: a ciphertext of these halves, with the metadata of another."""
 
-    def change(found: Residues) -> None:
+    def change(found):
         for component, rows in enumerate((c0, c1)):
             for limb, row in enumerate(rows):
                 found.rows[0, component, limb] = row
@@ -83,7 +79,7 @@ def crafted(x: hm.Ciphertext, c0: Rows, c1: Rows) -> hm.Ciphertext:
 
 
 # --- B.
-def test_b_one_flooding_for_two_ciphertexts_is_a_piece(members: Members, keys: hm.Keys) -> None:
+def test_b_one_flooding_for_two_ciphertexts_is_a_piece(members, keys):
     """Floodings that are named by anything but what is multiplied cancel, at any width."""
     x = members.context.bind(keys).encrypt(np.arange(8))
     ring, s = members.opening(x.level).ring, members.oracle(nonce("attempt")).secret(members.seeds[0])
@@ -103,7 +99,7 @@ def test_b_one_flooding_for_two_ciphertexts_is_a_piece(members: Members, keys: h
 
 
 # --- C.
-def test_c_who_speaks_last_makes_the_public_key_its_own(members: Members) -> None:
+def test_c_who_speaks_last_makes_the_public_key_its_own(members):
     attempt = nonce("attack c")
     oracle, ring = members.oracle(attempt), members.oracle(attempt).public
     a = uniform(oracle.crs("public key"), 0, ring.primes, DEGREE)
@@ -143,7 +139,7 @@ def test_c_who_speaks_last_makes_the_public_key_its_own(members: Members) -> Non
 
 
 # --- D.
-def test_d_a_second_first_round_after_a_restored_disk(members: Members) -> None:
+def test_d_a_second_first_round_after_a_restored_disk(members):
     """The nonce on a disk: the first message is known when another one is chosen to cancel it."""
     large = 1 << 80
     oracle = members.oracle(nonce("on disk"))
@@ -176,7 +172,7 @@ def test_d_a_second_first_round_after_a_restored_disk(members: Members) -> None:
 
 
 # --- E.
-def test_e_an_opening_of_a_reference_polynomial_is_a_piece(members: Members, keys: hm.Keys) -> None:
+def test_e_an_opening_of_a_reference_polynomial_is_a_piece(members, keys):
     """At any flooding, from one answer and a message of set-up. No list of refused ciphertexts helps, since
     combinations of such polynomials do as well: only that results are recomputed does
     (test_group.py, test_a_result_that_is_not_the_programs_is_not_opened)."""
@@ -202,7 +198,7 @@ def test_e_an_opening_of_a_reference_polynomial_is_a_piece(members: Members, key
 
 
 # --- J.
-def test_j_a_receivers_key_that_hides_nothing_is_refused(members: Members, keys: hm.Keys) -> None:
+def test_j_a_receivers_key_that_hides_nothing_is_refused(members, keys):
     x = members.context.bind(keys).encrypt(np.arange(8))
     secret = members.context.generate_secret_key()
     honest = members.context.generate_keys(secret, relinearization=False)
@@ -217,7 +213,7 @@ def test_j_a_receivers_key_that_hides_nothing_is_refused(members: Members, keys:
 
 
 # --- K.
-def test_k_a_malformed_input_is_the_collective_secret(members: Members, keys: hm.Keys) -> None:
+def test_k_a_malformed_input_is_the_collective_secret(members, keys):
     """(Delta, K), K above the flooding and below Delta, looks like any ciphertext: the rounded sum is right,
     and who sees the shares has the secret. That is why contributors are assumed to encrypt as the library
     does, and why results go to receivers, whose shares tell nobody else anything."""
@@ -250,7 +246,7 @@ def test_k_a_malformed_input_is_the_collective_secret(members: Members, keys: hm
 
 
 # --- Damage.
-def test_no_damaged_message_is_accepted(members: Members) -> None:
+def test_no_damaged_message_is_accepted(members):
     """Damage by accident, and by one who says the digest of what it sends."""
     needs, rng = members.needs(relinearization=False), np.random.default_rng(3)
     clean = [members.messages(k, nonce("damage"), needs) for k in range(3)]
@@ -280,7 +276,7 @@ def test_no_damaged_message_is_accepted(members: Members) -> None:
         raises((errors.MismatchError, errors.FormatError), "", evil.accept, 1, 1, data)
 
 
-def test_no_damaged_share_is_accepted(members: Members, keys: hm.Keys) -> None:
+def test_no_damaged_share_is_accepted(members, keys):
     rng, native = np.random.default_rng(4), members.context._native
     x = members.context.bind(keys).encrypt(np.arange(8)).shrink()
     shares = members.shares(x)
@@ -304,7 +300,7 @@ def test_no_damaged_share_is_accepted(members: Members, keys: hm.Keys) -> None:
     raises(errors.MismatchError, "differ", members.open, x, [*shares, forged])
 
 
-def _damaged(data: bytes, rng: Any, count: int) -> list[bytes]:
+def _damaged(data, rng, count):
     """Bits changed anywhere and in the head, parts cut off, put in and exchanged."""
     found = []
     for k in range(count):

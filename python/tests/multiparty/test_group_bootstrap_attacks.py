@@ -5,10 +5,7 @@ An attacker sees -a s~ + e + w s of a piece whose key it lacks, modulo two prime
 one, modulo which w is 0.
 """
 
-from __future__ import annotations
-
 import math
-from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -16,9 +13,9 @@ import pytest
 import hemera as hm
 
 from .bootstrap_oracle import WEIGHT, EphemeralMessages, fixed_weight
-from .federation_oracle import Integers, Ring, unpacked
+from .federation_oracle import unpacked
 from .federation_setting import nonce
-from .group_oracle import GroupMessages, Rows, prf, ring_of
+from .group_oracle import GroupMessages, prf, ring_of
 from .test_group_bootstraps import Bootstrapping, public_primes
 
 HEAD = 4 + 1 + 32 + 32 + 4
@@ -27,14 +24,14 @@ LARGEST = 25
 
 
 @pytest.fixture(scope="module")
-def members() -> Bootstrapping:
+def members():
     return Bootstrapping("bfv")
 
 
 class Seen:
     """What is sent of a piece in an attempt, modulo the special prime."""
 
-    def __init__(self, members: Bootstrapping, attempt: bytes) -> None:
+    def __init__(self, members, attempt):
         self.needs = members.some("from ephemeral", "to ephemeral")
         self.oracle = EphemeralMessages(members.id, attempt, members.params, self.needs)
         self.members, self.attempt = members, attempt
@@ -42,7 +39,7 @@ class Seen:
         self.ring = ring_of(self.oracle.n, (self.prime,))
         self.a = self.oracle.uniform(self.oracle.to, 0)[-1:]
 
-    def sent(self, piece: int) -> Rows:
+    def sent(self, piece):
         """What the library sends: the last row of the first digit of the key to the ephemeral secret."""
         of = [self.members.messages(m, self.attempt, self.needs) for m in range(self.members.count)]
         data, n = self.members.round(of, 1)[piece], self.oracle.n
@@ -52,13 +49,13 @@ class Seen:
         at = HEAD + sum(n // 8 * (q - 1).bit_length() for q in primes)
         return [unpacked(data[at : at + n // 8 * bits], bits, n)]
 
-    def naive(self, secret: Integers, errors: Rows) -> Rows:
+    def naive(self, secret, errors):
         """A message of another ephemeral secret and other errors, by the same formula."""
         product = GroupMessages.times(self.ring, self.a, self.ring.values(secret))
         return GroupMessages.sum(self.ring, GroupMessages.negative(self.ring, product), errors)
 
 
-def thin_secret(ring: Ring, a: Rows, b: Rows) -> Integers | None:
+def thin_secret(ring, a, b):
     """A secret of weight 3 in b = -a s + e, by a meeting in the middle: 2 N single terms and their 2 N^2
     pairs, in one coefficient. None: there is none."""
     n, p = ring.n, ring.modulus
@@ -85,13 +82,13 @@ def thin_secret(ring: Ring, a: Rows, b: Rows) -> Integers | None:
     return None
 
 
-def middle_log2(degree: int, weight: int) -> float:
+def middle_log2(degree, weight):
     """log2 of the terms of one half, of a meeting in the middle."""
     return math.log2(math.comb(degree, weight // 2)) + weight // 2
 
 
 # --- O.
-def test_o_an_ephemeral_secret_that_is_dealt_in_shares_is_found(members: Bootstrapping) -> None:
+def test_o_an_ephemeral_secret_that_is_dealt_in_shares_is_found(members):
     """One secret of weight 32, dealt to the ten pieces of 3 of 5: who lacks one piece faces a weight of 3."""
     seen = Seen(members, nonce("attack o"))
     share = fixed_weight(nonce("thin"), seen.oracle.n, WEIGHT // 10)
@@ -108,7 +105,7 @@ def test_o_an_ephemeral_secret_that_is_dealt_in_shares_is_found(members: Bootstr
 
 
 # --- P.
-def recovered(seen: Sequence[Seen], sent: Sequence[Rows]) -> Integers:
+def recovered(seen, sent):
     """The secret in two messages whose errors are the same: their difference is (a' - a) s."""
     ring = seen[0].ring
     rows = [
@@ -117,7 +114,7 @@ def recovered(seen: Sequence[Seen], sent: Sequence[Rows]) -> Integers:
     return ring.quotient(ring.coefficients(rows[0]), GroupMessages.negative(ring, rows[1]))
 
 
-def test_p_errors_and_secrets_that_outlive_an_attempt_are_found(members: Bootstrapping) -> None:
+def test_p_errors_and_secrets_that_outlive_an_attempt_are_found(members):
     """Both are functions of the piece, where a is of the attempt: who starts again gives the secret away."""
     both = [Seen(members, nonce("attack p", k)) for k in range(2)]
     key = members.seeds[0]

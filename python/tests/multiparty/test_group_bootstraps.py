@@ -1,10 +1,6 @@
 """Bootstraps under a group's keys: messages by the formulas, keys by phases, and programs without end."""
 
-from __future__ import annotations
-
 import math
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +14,7 @@ from .bootstrap_oracle import WEIGHT, EphemeralMessages
 from .federation_oracle import ternary, uniform
 from .federation_setting import nonce
 from .group_files import Residues, sections
-from .group_oracle import GroupMessages, Opened, Rows, prf, ring_of
+from .group_oracle import GroupMessages, Opened, prf, ring_of
 from .group_setting import Members, rows_of
 from .houses import TERMS, Houses
 
@@ -26,7 +22,7 @@ T = 12289
 SCHEMES = ["bfv", "bgv"]
 
 
-def params_of(scheme: str, openings: _core.Openings, plain_modulus: int = T) -> Any:
+def params_of(scheme, openings, plain_modulus=T):
     kind = getattr(hm, scheme).Parameters
     return kind.for_bootstrapping("bfv11-test", plain_modulus=plain_modulus, openings=openings)
 
@@ -34,33 +30,31 @@ def params_of(scheme: str, openings: _core.Openings, plain_modulus: int = T) -> 
 class Bootstrapping(Members):
     """Members whose parameters have a bootstrap, N = 2^11, without security."""
 
-    def __init__(
-        self, scheme: str, members: int = 3, threshold: int = 2, plain_modulus: int = T, **plan: Any
-    ) -> None:
+    def __init__(self, scheme, members=3, threshold=2, plain_modulus=T, **plan):
         self.access = _core.FederationAccess(members, threshold)
         self.openings = _core.Openings(self.access.pieces, 20, 40)
-        self.params: Any = params_of(scheme, self.openings, plain_modulus)
+        self.params = params_of(scheme, self.openings, plain_modulus)
         self.context = hm.Context(self.params)
         self.id, self.count = nonce("group", scheme), members
         self.terms = _core.GroupTerms(self.access, self.openings, self.id)
         self.seeds = [nonce("piece", T) for T in range(self.access.pieces)]
-        self.opened: list[set[bytes]] = [set() for _ in range(members)]
+        self.opened = [set() for _ in range(members)]
         self.openers = [self.opener(m) for m in range(members)]
         plan = plan or {"budget": self.openings.budget(2048)}
         self.plan = hm.circuits.IntegerBootstrap(self.params, **plan)
 
-    def some(self, *kinds: str) -> list[_core.KeyNeed]:
+    def some(self, *kinds):
         """A key of each kind that a bootstrap needs."""
         return [next(each for each in self.plan.needed_keys if each.kind == kind) for kind in kinds]
 
 
 @pytest.fixture(scope="module", params=SCHEMES)
-def members(request: pytest.FixtureRequest) -> Bootstrapping:
+def members(request):
     return Bootstrapping(request.param)
 
 
 @pytest.mark.parametrize("members", ["bgv"], indirect=True)
-def test_messages_of_ephemeral_keys_are_those_of_the_formulas(members: Bootstrapping) -> None:
+def test_messages_of_ephemeral_keys_are_those_of_the_formulas(members):
     attempt = nonce("attempt")
     needs = members.some("from ephemeral", "to ephemeral")
     oracle = EphemeralMessages(members.id, attempt, members.params, needs)
@@ -80,12 +74,12 @@ def test_messages_of_ephemeral_keys_are_those_of_the_formulas(members: Bootstrap
     assert sent[piece] == whole.envelope(1, piece, b"".join(parts))
 
 
-def public_primes(keys: bytes) -> list[int]:
+def public_primes(keys):
     """The primes of the public key: those of the user's levels, and a special one."""
     return Residues(next(content for tag, content in sections(keys) if tag == b"RESI")).moduli
 
 
-def test_keys_have_the_phases_of_the_sum(members: Bootstrapping) -> None:
+def test_keys_have_the_phases_of_the_sum(members):
     """b + a s_to = w s_from + e under the sums of the pieces, w P or 0 modulo each prime, with errors of C
     terms; of products those of two rounds. None of these errors is a multiple of t."""
     attempt, pieces = nonce("attempt"), members.access.pieces
@@ -135,7 +129,7 @@ def test_keys_have_the_phases_of_the_sum(members: Bootstrapping) -> None:
         assert seen == 2  # each prime of the base has one digit
 
 
-def halves(fact: bytes, found: Residues, digit: int, limb: int) -> tuple[Rows, Rows]:
+def halves(fact, found, digit, limb):
     """A digit of a key modulo one prime. A seed stands for the second half: the last of KEYM
     (docs/file-format.md)."""
     rows = found.rows[digit]
@@ -145,7 +139,7 @@ def halves(fact: bytes, found: Residues, digit: int, limb: int) -> tuple[Rows, R
 
 
 @pytest.mark.parametrize(("count", "scheme", "t"), [(2, "bgv", T), (3, "bfv", 257)])
-def test_noise_after_a_bootstrap_is_below_its_bound(count: int, scheme: str, t: int) -> None:
+def test_noise_after_a_bootstrap_is_below_its_bound(count, scheme, t):
     """All coefficients and slots alone, by a sum of two ephemeral secrets and of three."""
     encoding = "slots" if t == 257 else "coefficients"
     some = Bootstrapping(scheme, count, 2, t, passes=1, encoding=encoding)
@@ -161,7 +155,7 @@ def test_noise_after_a_bootstrap_is_below_its_bound(count: int, scheme: str, t: 
     assert 0 < left - some.plan.budget_left < 4
 
 
-def test_another_ephemeral_message_is_noticed(members: Bootstrapping) -> None:
+def test_another_ephemeral_message_is_noticed(members):
     """Whoever else holds a piece sees that its ephemeral secret is another attempt's."""
     needs, piece = members.some("from ephemeral", "to ephemeral"), 1
     of = [members.messages(m, nonce("false"), needs) for m in range(members.count)]
@@ -174,7 +168,7 @@ def test_another_ephemeral_message_is_noticed(members: Bootstrapping) -> None:
     assert of[holder].false_digests(1) == [piece]
 
 
-def test_what_has_no_plan_is_refused() -> None:
+def test_what_has_no_plan_is_refused():
     """One piece more than a sine covers, or a preset has levels for, and openings that have no room."""
     assert _core.integer_bootstrap_preset("bfv11-test", 32).sine_range == 128
     raises(errors.ParameterError, "largest sum has 32", _core.integer_bootstrap_preset, "bfv11-test", 33)
@@ -192,7 +186,7 @@ def test_what_has_no_plan_is_refused() -> None:
             assert kind("bfv11-test", **given)._native.secret_terms == 3
 
 
-def test_a_secure_plan_of_three_pieces() -> None:
+def test_a_secure_plan_of_three_pieces():
     """N = 2^16: each key by its own modulus, that to the ephemeral secret by the weight of one piece."""
     openings = _core.Openings(3, 1000, 40)
     params = hm.bfv.Parameters.for_bootstrapping("bfv16-32", plain_modulus=786433, openings=openings)
@@ -210,7 +204,7 @@ def test_a_secure_plan_of_three_pieces() -> None:
     assert hm.circuits.IntegerBootstrap(again, passes=1).needed_budget == plan.needed_budget
 
 
-def test_sizes_of_messages_are_those_that_are_told(members: Bootstrapping) -> None:
+def test_sizes_of_messages_are_those_that_are_told(members):
     needs = members.some("relinearization", "to ephemeral", "from ephemeral", "galois")
     of = [members.messages(m, nonce("sizes"), needs) for m in range(members.count)]
     sent = [members.round(of, number)[0] for number in (1, 2)]
@@ -224,7 +218,7 @@ ROUNDS = 3
 SPEC = hm.ArraySpec((64,), range=(0, 1), dtype=int)
 
 
-def automaton(a: Any, b: Any, c: Any) -> Any:
+def automaton(a, b, c):
     """Two products one after the other in each round, and sums."""
     for _ in range(ROUNDS):
         total = a + b + c
@@ -232,7 +226,7 @@ def automaton(a: Any, b: Any, c: Any) -> Any:
     return a + 2 * b + 4 * c
 
 
-def program_of(scheme: str, pieces: int = 3) -> Any:
+def program_of(scheme, pieces=3):
     openings = _core.Openings(pieces, TERMS["openings"], 40)
     params = params_of(scheme, openings)
     return hm.compile(
@@ -243,23 +237,23 @@ def program_of(scheme: str, pieces: int = 3) -> Any:
 class Automata(Houses):
     """Houses whose rows are bits."""
 
-    def __init__(self, folder: Path, program: Any, **options: Any) -> None:
+    def __init__(self, folder, program, **options):
         super().__init__(folder, program, **options)
         self.rows = {n: np.random.default_rng(k).integers(0, 2, 64) for k, n in enumerate(self.names)}
 
-    def expected(self) -> Any:
+    def expected(self):
         return automaton(*self.rows.values())
 
 
 @pytest.fixture(scope="module", params=SCHEMES)
-def automata(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Automata:
+def automata(request, tmp_path_factory):
     found = Automata(tmp_path_factory.mktemp(request.param), program_of(request.param))
     found.keys()
     found.put()
     return found
 
 
-def test_two_of_three_open_more_products_than_levels_hold(automata: Automata) -> None:
+def test_two_of_three_open_more_products_than_levels_hold(automata):
     program = automata.program
     (words,) = [line for line in program.report().splitlines() if "a run fails" in line]
     count = int(words.split(" ")[0])
@@ -272,7 +266,7 @@ def test_two_of_three_open_more_products_than_levels_hold(automata: Automata) ->
     assert f"2^{math.log2(count) - 40:.1f}" in words
 
 
-def test_an_opening_after_bootstraps_is_the_phase_and_the_floodings(automata: Automata) -> None:
+def test_an_opening_after_bootstraps_is_the_phase_and_the_floodings(automata):
     """The noise that is hidden is below its bound, with the key that nobody has."""
     group = automata.groups["a"]
     study = group._study()
@@ -295,7 +289,7 @@ def test_an_opening_after_bootstraps_is_the_phase_and_the_floodings(automata: Au
     assert bound - 4 < math.log2(noise) < bound
 
 
-def test_programs_of_ckks_with_bootstraps_are_refused_by_numbers(automata: Automata) -> None:
+def test_programs_of_ckks_with_bootstraps_are_refused_by_numbers(automata):
     params = hm.ckks.Parameters.for_bootstrapping("test-40")
     package = hm.serving.export(lambda x: x.bootstrap(), inputs=8, name="approximate", params=params)
     # sqrt(12 R N C) 2^(s / 2), of 20 openings at N = 2^11.
@@ -304,9 +298,9 @@ def test_programs_of_ckks_with_bootstraps_are_refused_by_numbers(automata: Autom
     raises(errors.ParameterError, text, automata.join("a").make_keys, package, wait=0)
 
 
-def test_openings_are_those_of_the_parameters() -> None:
+def test_openings_are_those_of_the_parameters():
     openings = _core.Openings(3, 20, 40)
-    options: dict[str, Any] = {"openings": openings, "security": None}
+    options = {"openings": openings, "security": None}
     one = hm.bfv.Parameters.for_bootstrapping("bfv11-test", plain_modulus=T)
     text = "openings are those of 3 pieces, and the parameters' secret has 1"
     specs = SPEC, SPEC, SPEC

@@ -1,11 +1,7 @@
 """Groups of CKKS: values by NumPy to the bits that are told before, messages by the formulas."""
 
-from __future__ import annotations
-
 import itertools
 import math
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -22,22 +18,22 @@ from .houses import OF_NUMBERS, TERMS, Houses, program_of
 
 
 @pytest.fixture(scope="module")
-def members() -> Members:
+def members():
     return Members("ckks")
 
 
 @pytest.fixture(scope="module")
-def keys(members: Members) -> hm.Keys:
+def keys(members):
     return members.keys([1])
 
 
-def bound_of(members: Members, x: hm.Ciphertext, depth: int) -> float:
+def bound_of(members, x, depth):
     """What openings take."""
     noise = members.context.noise_bound(depth=depth, largest=1)
     return _core.coefficient_noise_log2(members.context._native, noise, x.scale)
 
 
-def test_an_opening_is_the_phase_and_the_floodings(members: Members, keys: hm.Keys) -> None:
+def test_an_opening_is_the_phase_and_the_floodings(members, keys):
     values = np.random.default_rng(1).uniform(-1, 1, DEGREE // 2)
     x = members.context.bind(keys).encrypt(values)
     y = (x * x).rotate(1).shrink()
@@ -71,7 +67,7 @@ def test_an_opening_is_the_phase_and_the_floodings(members: Members, keys: hm.Ke
     assert true_norm >= math.sqrt(DEGREE) * 2.0 ** (noise - 16)
 
 
-def test_one_c1_has_one_flooding(members: Members, keys: hm.Keys) -> None:
+def test_one_c1_has_one_flooding(members, keys):
     x = members.context.bind(keys).encrypt(np.zeros(DEGREE // 2)).shrink()
     noise = bound_of(members, x, 0)
     shares = members.shares(x, noise_log2=noise)
@@ -79,13 +75,13 @@ def test_one_c1_has_one_flooding(members: Members, keys: hm.Keys) -> None:
     assert members.shares(-x, noise_log2=noise) != shares
 
 
-def test_what_leaves_no_precision_is_refused_at_the_edge(members: Members, keys: hm.Keys) -> None:
+def test_what_leaves_no_precision_is_refused_at_the_edge(members, keys):
     """Slots are off by less than a half, but for 2^-40."""
     x = members.context.bind(keys).encrypt(np.zeros(DEGREE // 2)).shrink()
     openings = members.openings
     room = math.log2(x.scale) - 1 - 0.5 * math.log2(2 * x.slots)
 
-    def needs(log2: int) -> float:  # with a noise far below
+    def needs(log2):  # with a noise far below
         return openings.opened_noise_log2(DEGREE, log2 - 30, log2)
 
     last = max(log2 for log2 in range(20, 80) if needs(log2) <= room)
@@ -96,7 +92,7 @@ def test_what_leaves_no_precision_is_refused_at_the_edge(members: Members, keys:
 
 
 @pytest.mark.parametrize(("pieces", "count", "bits"), [(1, 1, 40), (3, 1000, 40), (10, 1000, 64)])
-def test_parameters_have_the_room_for_floodings(pieces: int, count: int, bits: int) -> None:
+def test_parameters_have_the_room_for_floodings(pieces, count, bits):
     openings = _core.Openings(pieces, count, bits)
     params = hm.ckks.Parameters.for_circuit(2, scale_bits=30, slots=4096, openings=openings)
     least = bits / 2 + math.log2(12 * count * params.degree) / 2
@@ -109,28 +105,28 @@ def test_parameters_have_the_room_for_floodings(pieces: int, count: int, bits: i
 
 
 # --- Whole studies.
-def study(a: Any, b: Any, c: Any) -> dict[str, Any]:
+def study(a, b, c):
     mean = (a.sum() + b.sum() + c.sum()) / 120
     return {"mean": mean, "products": (a * b - c * 0.25) / 100}
 
 
-def exact(houses: Houses) -> dict[str, Any]:
+def exact(houses):
     a, b, c = (houses.rows[name].astype(float) for name in houses.names)
     return {"mean": (a.sum() + b.sum() + c.sum()) / 120, "products": (a * b - c * 0.25) / 100}
 
 
 @pytest.fixture(scope="module")
-def program() -> Any:
+def program():
     return program_of("ckks", study)
 
 
-def told(group: Any, program: Any) -> dict[str, float]:
+def told(group, program):
     lines = dict(line.split(": ") for line in group.report(program).splitlines())
     return {name: float(line.split(" ")[0]) for name, line in lines.items()}
 
 
 @pytest.mark.parametrize("to", ["r", "members"])
-def test_results_have_the_bits_that_are_told(tmp_path: Path, program: Any, to: str) -> None:
+def test_results_have_the_bits_that_are_told(tmp_path, program, to):
     houses = Houses(tmp_path, program)
     bits = told(houses.groups["a"], program)  # before there are keys
     made = houses.keys()
@@ -149,7 +145,7 @@ def test_results_have_the_bits_that_are_told(tmp_path: Path, program: Any, to: s
         assert 8 < bits[name] < 40
 
 
-def test_a_claimed_result_is_recomputed_and_its_place_is_checked(tmp_path: Path, program: Any) -> None:
+def test_a_claimed_result_is_recomputed_and_its_place_is_checked(tmp_path, program):
     houses = Houses(tmp_path, program)
     houses.keys()
     houses.put()
@@ -161,7 +157,7 @@ def test_a_claimed_result_is_recomputed_and_its_place_is_checked(tmp_path: Path,
     raises(errors.MismatchError, "not the result of the program", other.approve, program)
 
 
-def test_bounds_follow_from_the_program_alone(program: Any) -> None:
+def test_bounds_follow_from_the_program_alone(program):
     """A file may claim any; without ranges, or for an operation that has no bound, there is none."""
     bounds = Bounds.of(program.package)
     found = own_noise_bounds(program.package.interface, program.package.program)
@@ -178,7 +174,7 @@ def test_bounds_follow_from_the_program_alone(program: Any) -> None:
     assert max(Bounds.of(wider.package).noise) > max(bounds.noise)
 
 
-def test_a_group_of_five_opens_too(tmp_path: Path) -> None:
+def test_a_group_of_five_opens_too(tmp_path):
     openings = _core.Openings(10, 5, 40)
     params = hm.ckks.Parameters.for_circuit(
         3, scale_bits=40, slots=64, degree=1024, security=None, openings=openings

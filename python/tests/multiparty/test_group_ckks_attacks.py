@@ -1,10 +1,7 @@
 """Attacks on approximate results (B. Li, D. Micciancio, 2020/1533), each in two halves: a design that hides
 errors too little loses the secret, and must; this one does not."""
 
-from __future__ import annotations
-
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,10 +10,10 @@ import hemera as hm
 from hemera import _core, errors
 
 from ..refusals import raises
-from .federation_oracle import Integers, Ring, wide_gaussian
+from .federation_oracle import wide_gaussian
 from .federation_setting import nonce
 from .group_files import Residues, sections
-from .group_oracle import GroupMessages, Rows
+from .group_oracle import GroupMessages
 from .group_setting import DEGREE, Members, rows_of
 from .test_group_attacks import crafted, difference, quotient, same
 from .test_group_ckks import bound_of
@@ -25,37 +22,37 @@ VALUES = np.random.default_rng(7).uniform(-1, 1, DEGREE // 2)
 
 
 @pytest.fixture(scope="module")
-def members() -> Members:
+def members():
     return Members("ckks", openings=200)
 
 
 @pytest.fixture(scope="module")
-def keys(members: Members) -> hm.Keys:
+def keys(members):
     return members.keys(relinearization=False)
 
 
-def ring_of(members: Members, x: hm.Ciphertext) -> Ring:
+def ring_of(members, x):
     return members.opening(x.level).ring
 
 
-def phase_of(members: Members, x: hm.Ciphertext) -> Rows:
+def phase_of(members, x):
     ring = ring_of(members, x)
     product = GroupMessages.times(ring, rows_of(x, 1), ring.values(members.secret()))
     return GroupMessages.sum(ring, rows_of(x, 0), product)
 
 
-def secret_in(ring: Ring, phase: Rows, x: hm.Ciphertext) -> Integers:
+def secret_in(ring, phase, x):
     """The secret by a division: c0 + c1 s is the phase."""
     return ring.centred(quotient(ring, difference(ring, phase, rows_of(x, 0)), rows_of(x, 1)))
 
 
-def encoded_again(members: Members, x: hm.Ciphertext, values: Any) -> Rows:
+def encoded_again(members, x, values):
     """What an outsider does with shown values: the polynomial that they are of."""
     plain = members.context.encode(values, level=x.level, scale=x.scale)
     return list(Residues(sections(bytes(plain))[-1][1]).rows[0, 0])
 
 
-def test_l_a_result_that_is_shown_as_it_is_is_the_secret(members: Members, keys: hm.Keys) -> None:
+def test_l_a_result_that_is_shown_as_it_is_is_the_secret(members, keys):
     """Values of more bits than the noise are the phase, and the phase of one ciphertext is the secret."""
     x = members.context.bind(keys).encrypt(VALUES).shrink()
     ring, s = ring_of(members, x), members.secret()
@@ -67,7 +64,7 @@ def test_l_a_result_that_is_shown_as_it_is_is_the_secret(members: Members, keys:
     assert not same(secret_in(ring, encoded_again(members, x, opened), x), s)
 
 
-def test_l_without_flooding_each_share_is_its_piece(members: Members, keys: hm.Keys) -> None:
+def test_l_without_flooding_each_share_is_its_piece(members, keys):
     x = members.context.bind(keys).encrypt(VALUES).shrink()
     ring, c1 = ring_of(members, x), rows_of(x, 1)
     s = members.oracle(nonce("attempt")).secret(members.seeds[0])
@@ -79,9 +76,7 @@ def test_l_without_flooding_each_share_is_its_piece(members: Members, keys: hm.K
 
 
 @pytest.mark.parametrize(("doublings", "bits"), [(50, 10), (80, 40)])
-def test_l_a_typical_error_in_the_place_of_a_bound(
-    members: Members, keys: hm.Keys, doublings: int, bits: int
-) -> None:
+def test_l_a_typical_error_in_the_place_of_a_bound(members, keys, doublings, bits):
     """A sum of 2^k copies of one ciphertext has 2^k times its error, and an estimate for independent terms
     says 2^(k/2) (Q. Guo, D. Nabokov, E. Suvanto, T. Johansson, USENIX Security 2024). Flooding that would
     hide the estimate is rounded away."""
@@ -98,7 +93,7 @@ def test_l_a_typical_error_in_the_place_of_a_bound(
     raises(errors.NoiseError, "room", members.shares, total, noise_log2=bound_of_multiple(members, x, many))
 
 
-def test_l_a_sum_of_equal_errors_is_hidden(members: Members, keys: hm.Keys) -> None:
+def test_l_a_sum_of_equal_errors_is_hidden(members, keys):
     """Where there is room for its bound."""
     x = members.context.bind(keys).encrypt(VALUES)
     ring, s, many = ring_of(members, x), members.secret(), 1 << 12
@@ -114,22 +109,22 @@ def test_l_a_sum_of_equal_errors_is_hidden(members: Members, keys: hm.Keys) -> N
     assert same(secret_in(ring, exact, x), s)  # without flooding
 
 
-def multiple(x: hm.Ciphertext, ring: Ring, many: int) -> hm.Ciphertext:
+def multiple(x, ring, many):
     """Many copies, summed."""
     halves = ([row * many % q for row, q in zip(rows_of(x, k), ring.primes, strict=True)] for k in (0, 1))
     return crafted(x, *halves)
 
 
-def bound_of_multiple(members: Members, x: hm.Ciphertext, many: int) -> float:
+def bound_of_multiple(members, x, many):
     noise = many * members.context.noise_bound(depth=0, largest=1)
     return _core.coefficient_noise_log2(members.context._native, noise, x.scale)
 
 
-def divided(ring: Ring, rows: Rows, many: int) -> Rows:
+def divided(ring, rows, many):
     return ring.values((2 * ring.centred(ring.coefficients(rows)) + many) // (2 * many))
 
 
-def test_a_means_of_many_openings_of_one_c1(members: Members, keys: hm.Keys) -> None:
+def test_a_means_of_many_openings_of_one_c1(members, keys):
     """Fresh noise for each of c, c + 1, c + 2, ...: their mean is the phase. Here all have one flooding."""
     x = members.context.bind(keys).encrypt(VALUES).shrink()
     ring, count, deviation = ring_of(members, x), 400, 4.0

@@ -1,11 +1,8 @@
 """Messages of a group against the formulas; keys that are ordinary ones; openings to the coefficient."""
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -24,22 +21,22 @@ SCHEMES = ["bfv", "bgv"]
 
 
 @pytest.fixture(scope="module", params=SCHEMES)
-def members(request: pytest.FixtureRequest) -> Members:
+def members(request):
     return Members(request.param)
 
 
 @pytest.fixture(scope="module")
-def keys(members: Members) -> hm.Keys:
+def keys(members):
     return members.keys([1])
 
 
-def encrypted(members: Members, keys: Any, seed: int, shape: tuple[int, ...] = ()) -> tuple[Any, Any]:
+def encrypted(members, keys, seed, shape=()):
     t = members.params.plain_modulus
     values = np.random.default_rng(seed).integers(-(t // 2), t // 2, (*shape, members.params.max_slots))
     return values, members.context.bind(keys).encrypt(values)
 
 
-def true_noise(members: Members, x: Any) -> float:
+def true_noise(members, x):
     """What the bound is of: docs/noise.md."""
     ring, t = members.opening(x.level).ring, members.params.plain_modulus
     s = ring.values(members.secret())
@@ -50,7 +47,7 @@ def true_noise(members: Members, x: Any) -> float:
 
 
 @pytest.mark.parametrize("scheme", [*SCHEMES, "ckks"])
-def test_messages_are_those_of_the_formulas(scheme: str) -> None:
+def test_messages_are_those_of_the_formulas(scheme):
     members, attempt = Members(scheme), nonce("attempt")
     needs = members.needs([1, 5])
     elements = [members.context._native.galois_element(steps) for steps in (1, 5)]
@@ -66,7 +63,7 @@ def test_messages_are_those_of_the_formulas(scheme: str) -> None:
     assert len(files) == 1  # all have the same keys
 
 
-def test_errors_of_keys_are_those_of_the_model(members: Members, keys: Any) -> None:
+def test_errors_of_keys_are_those_of_the_model(members, keys):
     """Public key sqrt(C) sigma; relinearization key |s E0 + u E1 + E2|."""
     oracle, s = members.oracle(nonce("attempt")), members.secret()
     parts = [Residues(content) for tag, content in sections(keys.to_bytes()) if tag == b"RESI"]
@@ -85,7 +82,7 @@ def test_errors_of_keys_are_those_of_the_model(members: Members, keys: Any) -> N
     assert 0.85 < deviation / model < 1.15
 
 
-def _a(oracle: GroupMessages, role: str, primes: list[int], k: int) -> Any:
+def _a(oracle, role, primes, k):
     from .federation_oracle import uniform
 
     return uniform(oracle.crs(role), k, primes, DEGREE)
@@ -93,7 +90,7 @@ def _a(oracle: GroupMessages, role: str, primes: list[int], k: int) -> Any:
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize(("count", "threshold"), [(2, 2), (3, 2), (5, 3)])
-def test_bounds_hold_for_a_secret_of_many_pieces(scheme: str, count: int, threshold: int) -> None:
+def test_bounds_hold_for_a_secret_of_many_pieces(scheme, count, threshold):
     """The true noise after each operation, by the secret that nobody has: C of 2, 3 and 10."""
     some = Members(scheme, count, threshold, depth=2, made=(count, threshold))
     keys, secret = some.keys([1]), some.secret_key()
@@ -108,7 +105,7 @@ def test_bounds_hold_for_a_secret_of_many_pieces(scheme: str, count: int, thresh
     assert np.array_equal(some.context.decrypt(z * z, secret) % t, values * values % t)
 
 
-def test_parameters_keep_their_terms(members: Members) -> None:
+def test_parameters_keep_their_terms(members):
     params = members.params
     again = type(params).load(params.to_bytes())
     assert again == params
@@ -120,7 +117,7 @@ def test_parameters_keep_their_terms(members: Members) -> None:
     assert single != params
 
 
-def test_an_opening_is_the_phase_and_the_floodings(members: Members, keys: Any) -> None:
+def test_an_opening_is_the_phase_and_the_floodings(members, keys):
     values, x = encrypted(members, keys, 4)
     result = (x * x).shrink()
     ring = members.opening(result.level).ring
@@ -144,7 +141,7 @@ def test_an_opening_is_the_phase_and_the_floodings(members: Members, keys: Any) 
 
 
 @pytest.mark.parametrize(("count", "threshold"), [(1, 1), (3, 1), (3, 2), (4, 4), (9, 5), (9, 9)])
-def test_every_active_set_sends_one_set_of_bytes(count: int, threshold: int) -> None:
+def test_every_active_set_sends_one_set_of_bytes(count, threshold):
     """Each holder of each piece sends the same share: so any t members do, in any order."""
     some = Members("bfv", count, threshold, made=(count, threshold))
     keys = some.keys(relinearization=False)
@@ -159,7 +156,7 @@ def test_every_active_set_sends_one_set_of_bytes(count: int, threshold: int) -> 
     assert np.array_equal(some.open(x, [shares[i] for i in [*order, order[0]]]), values)
 
 
-def test_a_receiver_reads_what_is_opened_to_it(members: Members, keys: Any) -> None:
+def test_a_receiver_reads_what_is_opened_to_it(members, keys):
     values, x = encrypted(members, keys, 7, (2,))
     secret = members.context.generate_secret_key()
     own = members.context.generate_keys(secret, relinearization=False)
@@ -180,9 +177,9 @@ def test_a_receiver_reads_what_is_opened_to_it(members: Members, keys: Any) -> N
         members.context.decode(members.context.decrypt(ciphertext, members.secret_key()))
 
 
-def test_no_two_messages_share_an_a() -> None:
+def test_no_two_messages_share_an_a():
     """Seeds of the reference string: of all roles, attempts and groups."""
-    found: list[bytes] = []
+    found = []
     for made, attempt in itertools.product((0, 1), (nonce("attempt"), nonce("another"))):
         some = Members("bfv", made=made)
         elements = [some.context._native.galois_element(steps) for steps in (1, 2)]
@@ -195,7 +192,7 @@ def test_no_two_messages_share_an_a() -> None:
     assert len(set(found)) == len(found) == 16
 
 
-def test_one_c1_has_one_flooding_and_another_one_another(members: Members, keys: Any) -> None:
+def test_one_c1_has_one_flooding_and_another_one_another(members, keys):
     _, x = encrypted(members, keys, 8)
     plain = members.context.bind(keys).encrypt(np.ones(members.params.max_slots, np.int64))
     shares = members.shares(x)
@@ -209,7 +206,7 @@ def test_one_c1_has_one_flooding_and_another_one_another(members: Members, keys:
     assert (nudged == shares) == (log2[1] == log2[0])  # deviations are powers of two
 
 
-def test_openings_are_counted() -> None:
+def test_openings_are_counted():
     some = Members("bfv", openings=3)
     keys = some.keys(relinearization=False)
     _, x = encrypted(some, keys, 9, (2,))
@@ -221,7 +218,7 @@ def test_openings_are_counted() -> None:
     raises(NoiseError, "openings are used up", some.shares, z)
 
 
-def test_mask_and_margin_are_tied() -> None:
+def test_mask_and_margin_are_tied():
     """Moving either constant without the other is refused, where shares are made and combined."""
     openings = _core.Openings(3, 100, 40)
     noise, degree = 9.0, 4096
@@ -250,7 +247,7 @@ def test_mask_and_margin_are_tied() -> None:
     assert 2.0 ** (log2 - 1) < least <= 2.0**log2
 
 
-def test_a_ciphertext_without_room_is_not_opened(members: Members, keys: Any) -> None:
+def test_a_ciphertext_without_room_is_not_opened(members, keys):
     _, x = encrypted(members, keys, 12)
     raises(NoiseError, "", members.shares, x, noise_log2=members.params.level_bits(x.level) - 20)
     raises(NoiseError, "", members.shares, x, noise_log2=math.inf)
@@ -262,9 +259,9 @@ def test_a_ciphertext_without_room_is_not_opened(members: Members, keys: Any) ->
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("opened", [2, 1000])
-def test_parameters_have_room_for_openings_at_each_level(scheme: str, opened: int) -> None:
+def test_parameters_have_room_for_openings_at_each_level(scheme, opened):
     openings = _core.Openings(3, opened, 40)
-    params: Any = getattr(hm, scheme).Parameters
+    params = getattr(hm, scheme).Parameters
     own = params.for_circuit(2, plain_bits=20, slots=4096, openings=openings)
     without = params.for_circuit(2, plain_bits=20, slots=4096)
     spent = own.level_bits(own.levels - 1) - without.level_bits(without.levels - 1)
@@ -285,7 +282,7 @@ def test_parameters_have_room_for_openings_at_each_level(scheme: str, opened: in
         assert np.array_equal(found.astype(object) % own.plain_modulus, expected)
 
 
-def test_opened_is_an_oracle_of_its_own() -> None:
+def test_opened_is_an_oracle_of_its_own():
     """The test's own power of two is the library's."""
     some = Members("bgv")
     for noise in (20.0, 23.7, 30.2):

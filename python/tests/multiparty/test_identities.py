@@ -1,13 +1,9 @@
 """Keys that are sealed and files that are signed stand attacks that a plain folder loses to, and must."""
 
-from __future__ import annotations
-
 import hashlib
 import pickle
 import secrets
 import shutil
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -27,9 +23,9 @@ BOTH = pytest.mark.parametrize("sealed", [False, True], ids=["plain", "sealed"])
 STEPS = 2**15 - 1
 
 
-def parties_of(folder: Path, sealed: bool, names: str = "abcx", **terms: Any) -> Parties:
+def parties_of(folder, sealed, names="abcx", **terms):
     """With identities of a folder that all trust, or with a folder of secrets."""
-    own: dict[str, Any] = {"secrets": None, "identities": folder / "identities"} if sealed else {}
+    own = {"secrets": None, "identities": folder / "identities"} if sealed else {}
     parties = Parties(folder, names, **own, **terms)
     for _ in range(3):
         for fed in parties.of.values():
@@ -37,7 +33,7 @@ def parties_of(folder: Path, sealed: bool, names: str = "abcx", **terms: Any) ->
     return parties
 
 
-def opened_alone(parties: Parties, name: str, dealt: list[bytes]) -> Any:
+def opened_alone(parties, name, dealt):
     """The whole numbers in a contributor's message, from its dealt keys: no member is asked."""
     fed, files = parties.of[name], parties.of[name]._round(0)
     oracle = Messages(files._description, fed._plan, DEGREE, files.lists()[0].data)
@@ -48,18 +44,18 @@ def opened_alone(parties: Parties, name: str, dealt: list[bytes]) -> Any:
     return (2 * phase + oracle.delta) // (2 * oracle.delta)
 
 
-def whole(values: dict[str, Any]) -> Any:
+def whole(values):
     return np.concatenate([np.rint(np.ravel(values[name]) * STEPS) for name in sorted(values)])
 
 
-def push(parties: Parties, names: str = "abcx") -> dict[str, Any]:
+def push(parties, names="abcx"):
     given = {name: arrays(i) for i, name in enumerate(names)}
     parties.push(given)
     return given
 
 
 @pytest.mark.parametrize(("threshold", "committee"), [(1, 1), (2, 3), (3, 4)])
-def test_averages_are_those_of_numpy(tmp_path: Path, threshold: int, committee: int) -> None:
+def test_averages_are_those_of_numpy(tmp_path, threshold, committee):
     parties = parties_of(tmp_path, True, "abcdx", threshold=threshold, committee=committee, weight=9)
     assert all(fed.missing == [] for fed in parties.of.values())
     for turn in range(2):
@@ -74,7 +70,7 @@ def test_averages_are_those_of_numpy(tmp_path: Path, threshold: int, committee: 
     assert modes == {0o600}
 
 
-def test_who_sees_keys_on_their_way_opens_a_contributor_unless_they_are_sealed(tmp_path: Path) -> None:
+def test_who_sees_keys_on_their_way_opens_a_contributor_unless_they_are_sealed(tmp_path):
     plain = Parties(tmp_path / "plain", "abc")
     plain.of["x"] = plain.join("x")
     for name in "abc":
@@ -111,7 +107,7 @@ def test_who_sees_keys_on_their_way_opens_a_contributor_unless_they_are_sealed(t
 
 
 @BOTH
-def test_keys_of_an_attacker_in_the_place_of_the_dealers(tmp_path: Path, sealed: bool) -> None:
+def test_keys_of_an_attacker_in_the_place_of_the_dealers(tmp_path, sealed):
     parties = parties_of(tmp_path, sealed, "abc")
     evil = [secrets.token_bytes(32) for _ in range(3)]
     if sealed:
@@ -141,7 +137,7 @@ def test_keys_of_an_attacker_in_the_place_of_the_dealers(tmp_path: Path, sealed:
 
 
 @BOTH
-def test_a_message_that_somebody_changes_on_its_way(tmp_path: Path, sealed: bool) -> None:
+def test_a_message_that_somebody_changes_on_its_way(tmp_path, sealed):
     """Multiples of Delta on it are other values; a digest that anybody can make is no signature."""
     parties = parties_of(tmp_path, sealed)
     given = push(parties)
@@ -165,7 +161,7 @@ def test_a_message_that_somebody_changes_on_its_way(tmp_path: Path, sealed: bool
 
 
 @BOTH
-def test_a_list_that_is_none_of_the_committees(tmp_path: Path, sealed: bool) -> None:
+def test_a_list_that_is_none_of_the_committees(tmp_path, sealed):
     """x closes it without b and c: what is opened is the sum of two."""
     parties = parties_of(tmp_path, sealed)
     given = push(parties)
@@ -182,7 +178,7 @@ def test_a_list_that_is_none_of_the_committees(tmp_path: Path, sealed: bool) -> 
 
 
 @BOTH
-def test_a_result_that_is_none_of_the_committees(tmp_path: Path, sealed: bool) -> None:
+def test_a_result_that_is_none_of_the_committees(tmp_path, sealed):
     parties = parties_of(tmp_path, sealed)
     given = push(parties)
     parties.of["a"].work(0)
@@ -195,7 +191,7 @@ def test_a_result_that_is_none_of_the_committees(tmp_path: Path, sealed: bool) -
 
 
 @BOTH
-def test_who_calls_himself_a_contributor(tmp_path: Path, sealed: bool) -> None:
+def test_who_calls_himself_a_contributor(tmp_path, sealed):
     """Members deal to names that they find; an identity that nobody trusts has none."""
     parties = parties_of(tmp_path, sealed)
     own = {"identities": tmp_path / "others"} if sealed else {}
@@ -212,7 +208,7 @@ def test_who_calls_himself_a_contributor(tmp_path: Path, sealed: bool) -> None:
     assert same(parties.of["x"].average(0, wait=0), expected(given, dict.fromkeys(given, 1)))
 
 
-def test_an_announcement_and_a_share_of_another_do_not_count(tmp_path: Path) -> None:
+def test_an_announcement_and_a_share_of_another_do_not_count(tmp_path):
     parties = parties_of(tmp_path, True)
     push(parties)
     parties.work(0)
@@ -231,7 +227,7 @@ def test_an_announcement_and_a_share_of_another_do_not_count(tmp_path: Path) -> 
     assert len(list(files.shares(listed, 0))) == 1
 
 
-def test_every_byte_is_signed_and_sealed(tmp_path: Path) -> None:
+def test_every_byte_is_signed_and_sealed(tmp_path):
     a, b = (Identity(tmp_path / name, name, tmp_path / "known", bytes(32)) for name in "ab")
     other = Identity(tmp_path / "a", "a", tmp_path / "known", bytes(31) + b"1")
     path = tmp_path / "round-0" / "list-0"
@@ -274,7 +270,7 @@ def test_every_byte_is_signed_and_sealed(tmp_path: Path) -> None:
     raises(errors.FormatError, "not sealed", b.unsealed, "dealt-1-from-a-to-b", data)
 
 
-def test_identities_of_a_party(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_identities_of_a_party(tmp_path, monkeypatch):
     parties = parties_of(tmp_path, True)
     fed, known = parties.of["a"], tmp_path / "identities"
     own = fed._shared

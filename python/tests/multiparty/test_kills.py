@@ -1,13 +1,8 @@
 """Parties that are killed at any write, start again and go on: the same messages, the same average."""
 
-from __future__ import annotations
-
 import functools
 import os
 import signal
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -31,9 +26,9 @@ class KilledError(BaseException):
 class Writes:
     """Counts writes, keeps them, and ends the process before or after one of them."""
 
-    def __init__(self, patched: pytest.MonkeyPatch, at: int, *, after: bool, end: Callable[[], Any]) -> None:
+    def __init__(self, patched, at, *, after, end):
         self.count, self.at, self.after, self.end = 0, at, after, end
-        self.seen: dict[str, set[bytes]] = {}
+        self.seen = {}
         for module in (identity, party):
             patched.setattr(
                 module, "write_atomically", functools.partial(self.write, _files.write_atomically)
@@ -41,9 +36,7 @@ class Writes:
         for module in (identity, terms):
             patched.setattr(module, "write", functools.partial(self.write, shared.write))
 
-    def write(
-        self, write: Callable[..., None], path: shared.Shared, data: bytes, *, replace: bool = True
-    ) -> None:
+    def write(self, write, path, data, *, replace=True):
         self.count += 1
         if self.count == self.at and not self.after:
             self.end()
@@ -53,16 +46,16 @@ class Writes:
             self.end()
 
 
-def end() -> None:
+def end():
     raise KilledError
 
 
-def all_of(folder: Path, sealed: bool = False) -> Parties:
-    own: dict[str, Any] = {"secrets": None, "identities": folder / "identities"} if sealed else {}
+def all_of(folder, sealed=False):
+    own = {"secrets": None, "identities": folder / "identities"} if sealed else {}
     return Parties(folder, "", least=4, **own)
 
 
-def run(parties: Parties) -> None:
+def run(parties):
     """All go on with round 0 until each has the average; who was killed joins and pushes again."""
     for _ in range(12):
         for name in NAMES:
@@ -84,7 +77,7 @@ def run(parties: Parties) -> None:
         assert same(parties.of[name].average(0, wait=0), RIGHT)
 
 
-def writes_in_all(folder: Path, sealed: bool = False) -> int:
+def writes_in_all(folder, sealed=False):
     with pytest.MonkeyPatch.context() as patched:
         writes = Writes(patched, 0, after=False, end=end)
         run(all_of(folder, sealed))
@@ -92,7 +85,7 @@ def writes_in_all(folder: Path, sealed: bool = False) -> int:
 
 
 @pytest.mark.parametrize("sealed", [False, True])
-def test_a_party_that_is_killed_at_a_write_goes_on(tmp_path: Path, transport: str, sealed: bool) -> None:
+def test_a_party_that_is_killed_at_a_write_goes_on(tmp_path, transport, sealed):
     if sealed:
         pytest.importorskip(
             "cryptography", reason="cryptography is not installed: tools/setup frameworks brings it"
@@ -115,7 +108,7 @@ def test_a_party_that_is_killed_at_a_write_goes_on(tmp_path: Path, transport: st
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.fact_of_the_cpu("contexts in forked processes")
-def test_all_parties_are_killed_at_once(tmp_path: Path, transport: str) -> None:
+def test_all_parties_are_killed_at_once(tmp_path, transport):
     total = writes_in_all(tmp_path / "whole")
     for part in (0.2, 0.5, 0.7, 0.8, 0.9) if transport == "folder" else (0.7,):
         folder = tmp_path / f"killed-{part}"
@@ -130,13 +123,13 @@ def test_all_parties_are_killed_at_once(tmp_path: Path, transport: str) -> None:
         run(all_of(folder))
 
 
-def test_the_module_has_these_names() -> None:
+def test_the_module_has_these_names():
     assert multiparty.__all__ == ["Federation", "Group", "Receiver", "WaitingError"]
 
 
-def study(folder: Path, program: Any) -> Any:
+def study(folder, program):
     """The result that the receiver reads once all have done their part; who was killed starts again."""
-    groups: dict[str, Group] = {}
+    groups = {}
     for _ in range(40):
         for k, name in enumerate(TERMS["members"]):
             own = {"secrets": folder / "secrets", **TERMS}
@@ -162,7 +155,7 @@ def study(folder: Path, program: Any) -> Any:
     raise AssertionError("the receiver has no result")
 
 
-def test_a_member_of_a_group_that_is_killed_at_a_write_goes_on(tmp_path: Path) -> None:
+def test_a_member_of_a_group_that_is_killed_at_a_write_goes_on(tmp_path):
     program, rows = program_of("bfv"), np.arange(40) + np.arange(3)[:, None]
     total = 0
     for at in range(0, 200, 5):

@@ -1,9 +1,6 @@
 """Lists of a round: attempts, who vanishes or starts again, what a coordinator may not do."""
 
-from __future__ import annotations
-
 import dataclasses
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,7 +15,7 @@ from .parties import Parties, arrays, expected, same
 pytestmark = pytest.mark.usefixtures("transport")
 
 
-def test_who_vanishes_after_the_list_costs_an_attempt(tmp_path: Path) -> None:
+def test_who_vanishes_after_the_list_costs_an_attempt(tmp_path):
     parties = Parties(tmp_path, "abcxy")
     given = {name: arrays(i) for i, name in enumerate("abcxy")}
     parties.push(given)
@@ -32,7 +29,7 @@ def test_who_vanishes_after_the_list_costs_an_attempt(tmp_path: Path) -> None:
     assert all(same(fed.average(0, wait=0), right) for fed in parties.of.values())
 
 
-def test_a_late_client_joins_a_later_round(tmp_path: Path) -> None:
+def test_a_late_client_joins_a_later_round(tmp_path):
     parties = Parties(tmp_path)
     parties.round(0, {"a": 1, "b": 2, "c": 3})
     parties.of["late"] = parties.join("late")
@@ -44,7 +41,7 @@ def test_a_late_client_joins_a_later_round(tmp_path: Path) -> None:
     assert same(parties.of["late"].average(0, wait=0), parties.of["a"].average(0, wait=0))
 
 
-def test_garbage_in_the_place_of_an_upload_is_as_if_it_were_not_there(tmp_path: Path) -> None:
+def test_garbage_in_the_place_of_an_upload_is_as_if_it_were_not_there(tmp_path):
     parties = Parties(tmp_path, "abcx")
     given = {name: arrays(i) for i, name in enumerate("abcx")}
     parties.push(given)
@@ -60,7 +57,7 @@ def test_garbage_in_the_place_of_an_upload_is_as_if_it_were_not_there(tmp_path: 
     assert same(parties.of["a"].average(0, wait=0), expected(given, dict.fromkeys("abc", 1)))
 
 
-def test_a_contributor_that_starts_again_never_sends_twice_for_a_list(tmp_path: Path) -> None:
+def test_a_contributor_that_starts_again_never_sends_twice_for_a_list(tmp_path):
     """Two uploads of one list would tell the difference of their values (test_attacks.py, N)."""
     parties = Parties(tmp_path, "abcx")
     for i, name in enumerate("abcx"):
@@ -85,7 +82,7 @@ def test_a_contributor_that_starts_again_never_sends_twice_for_a_list(tmp_path: 
     raises(errors.MismatchError, "other values", parties.of["a"].push, 0, arrays(1), wait=0)
 
 
-def test_a_child_of_fork_has_no_nonce_of_its_parent(tmp_path: Path) -> None:
+def test_a_child_of_fork_has_no_nonce_of_its_parent(tmp_path):
     """Two processes with one nonce could answer two lists with one secret."""
     fed = Parties(tmp_path, "abcx").of["x"]
     fed.push(0, arrays(0), wait=0)
@@ -94,7 +91,7 @@ def test_a_child_of_fork_has_no_nonce_of_its_parent(tmp_path: Path) -> None:
     assert list(fed._own.value) == [0]
 
 
-def test_two_lists_of_a_round_are_refused(tmp_path: Path) -> None:
+def test_two_lists_of_a_round_are_refused(tmp_path):
     """The coordinator puts another list where the first was; memory and ledger know."""
     parties = Parties(tmp_path, "abcx")
     parties.round(0, {name: i for i, name in enumerate("abcx")})
@@ -120,7 +117,7 @@ def test_two_lists_of_a_round_are_refused(tmp_path: Path) -> None:
     assert not parties.file(0, "result").exists()
 
 
-def test_lists_of_fewer_than_the_least_get_no_messages(tmp_path: Path) -> None:
+def test_lists_of_fewer_than_the_least_get_no_messages(tmp_path):
     parties = Parties(tmp_path, "abcx", least=3)
     for i, name in enumerate("abcx"):
         parties.of[name].push(0, arrays(i), wait=0)
@@ -142,7 +139,7 @@ def test_lists_of_fewer_than_the_least_get_no_messages(tmp_path: Path) -> None:
     assert not list(parties.file(0, "").glob("share-*"))
 
 
-def test_who_starts_again_after_its_message_is_in_later_attempts(tmp_path: Path) -> None:
+def test_who_starts_again_after_its_message_is_in_later_attempts(tmp_path):
     parties = Parties(tmp_path, "abcxy")
     given = {name: arrays(i) for i, name in enumerate("abcxy")}
     parties.push(given)
@@ -155,7 +152,7 @@ def test_who_starts_again_after_its_message_is_in_later_attempts(tmp_path: Path)
     assert same(parties.of["x"].average(0, wait=0), right)
 
 
-def test_a_false_result_is_found_by_who_verifies(tmp_path: Path) -> None:
+def test_a_false_result_is_found_by_who_verifies(tmp_path):
     parties = Parties(tmp_path)
     given = {name: arrays(i) for i, name in enumerate("abc")}
     parties.push(given)
@@ -173,7 +170,7 @@ def test_a_false_result_is_found_by_who_verifies(tmp_path: Path) -> None:
         raises(errors.FormatError, "damaged", parties.of["a"].average, 0, wait=0)
 
 
-def test_a_spoiled_round_is_noticed_and_the_next_one_is_not(tmp_path: Path) -> None:
+def test_a_spoiled_round_is_noticed_and_the_next_one_is_not(tmp_path):
     parties = Parties(tmp_path, "abcx")
     for i, name in enumerate("abcx"):
         parties.of[name].push(0, arrays(i), wait=0)

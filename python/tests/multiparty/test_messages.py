@@ -1,12 +1,8 @@
 """Damaged and false messages are refused, and change nothing; who sends other ones than a piece is named."""
 
-from __future__ import annotations
-
 import random
 import threading
 import time
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,12 +15,12 @@ from hemera.multiparty.keys import Keys
 from ..refusals import raises
 from .federation_oracle import rounded
 from .federation_setting import Committee, integers, nonce, weighted
-from .houses import Houses, expected, ready
+from .houses import expected, ready
 from .parties import Parties, arrays, same
 from .parties import expected as averages
 
 
-def test_damaged_messages_are_refused() -> None:
+def test_damaged_messages_are_refused():
     """Ten thousand of them, and none changes the sum."""
     committee = Committee(values=30)
     listed = committee.list({"x": 1, "y": 1})
@@ -56,7 +52,7 @@ def test_damaged_messages_are_refused() -> None:
     assert np.array_equal(total.open(shares), values["x"] + values["y"])
 
 
-def test_messages_with_a_right_digest_and_wrong_contents() -> None:
+def test_messages_with_a_right_digest_and_wrong_contents():
     committee = Committee(values=30)
     listed, other = committee.list({"x": 1}), committee.list({"x": 1}, turn=1)
     oracle, margin = committee.oracle(listed), committee.plan.margin
@@ -109,7 +105,7 @@ COUNT = 2 * 16384 + 1500
         ("masks", 40, 2**16, 5),
     ],
 )
-def test_a_list_of_messages_is_added_at_once(method: str, value_bits: int, weight: int, count: int) -> None:
+def test_a_list_of_messages_is_added_at_once(method, value_bits, weight, count):
     committee = Committee(
         values=COUNT, contributors=count, method=method, value_bits=value_bits, weight=weight
     )
@@ -128,9 +124,7 @@ def test_a_list_of_messages_is_added_at_once(method: str, value_bits: int, weigh
     assert np.array_equal(total.open(committee.shares(listed)), weighted(values, weights))
 
 
-def refused(
-    committee: Committee, listed: _core.FederationList, messages: list[bytes]
-) -> list[tuple[list[bytes], str]]:
+def refused(committee, listed, messages):
     """Lists with one wrong message in the middle, and what is said of it."""
     middle, oracle = len(messages) // 2, committee.oracle(listed)
     name = _core.upload_sender(committee.description, listed, messages[middle])
@@ -151,7 +145,7 @@ def refused(
     return [*wrong, ([*messages, messages[middle]], f"'{name}' is in the sum already")]
 
 
-def test_shares_that_differ_or_are_false() -> None:
+def test_shares_that_differ_or_are_false():
     committee = Committee(values=30)
     weights = {"x": 1}
     listed = committee.list(weights)
@@ -163,7 +157,7 @@ def test_shares_that_differ_or_are_false() -> None:
     raises(errors.MismatchError, "", total.open, [*shares, oracle.share(3, nonce("no key"), weights)])
 
 
-def test_a_sum_with_a_missing_upload_is_not_opened() -> None:
+def test_a_sum_with_a_missing_upload_is_not_opened():
     committee = Committee()
     listed = committee.list({"x": 1, "y": 1})
     total = committee.sum(listed, {"x": committee.upload(listed, "x", integers(1, 40))})
@@ -171,11 +165,11 @@ def test_a_sum_with_a_missing_upload_is_not_opened() -> None:
     raises(errors.MismatchError, "'y'", total.open, committee.shares(listed))
 
 
-def with_another_piece(group: Any, piece: int) -> None:
+def with_another_piece(group, piece):
     """A member that answers for a piece with a key of its own, where others hold the right one."""
     own = group._pieces.own
 
-    def changed(number: int) -> list[_core.FederationPiece]:
+    def changed(number):
         return [
             _core.FederationPiece(piece, nonce("false")) if each.number == piece else each
             for each in own(number)
@@ -185,7 +179,7 @@ def with_another_piece(group: Any, piece: int) -> None:
 
 
 @pytest.mark.parametrize("verify", [False, True])
-def test_a_message_of_keys_that_is_not_its_pieces(houses: Houses, verify: bool) -> None:
+def test_a_message_of_keys_that_is_not_its_pieces(houses, verify):
     liar = houses.groups["b"]
     (piece,) = liar._agreed.sent_by(1)[:1]
     with_another_piece(liar, piece)
@@ -193,7 +187,7 @@ def test_a_message_of_keys_that_is_not_its_pieces(houses: Houses, verify: bool) 
 
     noticed = threading.Event()
 
-    def make(group: Any, name: str) -> hm.Keys | str:
+    def make(group, name):
         """The others wait for the holder until it has noticed."""
         end = time.monotonic() + 60
         while time.monotonic() < end and not noticed.is_set():
@@ -216,7 +210,7 @@ def test_a_message_of_keys_that_is_not_its_pieces(houses: Houses, verify: bool) 
     assert np.array_equal(context.encrypt([1, 2], keys).shape, context.encrypt([3], keys).shape)
 
 
-def test_honest_messages_pass(houses: Houses) -> None:
+def test_honest_messages_pass(houses):
     made = houses.together(lambda group, _: group.make_keys(houses.program, verify=True, wait=60))
     assert len({each.to_bytes() for each in made}) == 1
     houses.put()
@@ -228,7 +222,7 @@ def test_honest_messages_pass(houses: Houses) -> None:
 
 
 @pytest.mark.parametrize("to", ["members", "r"])
-def test_a_share_that_is_not_its_pieces(houses: Houses, to: str) -> None:
+def test_a_share_that_is_not_its_pieces(houses, to):
     ready(houses)
     receiver = houses.receiver()
     request = houses.groups["a"].request(houses.program, to=to)
@@ -256,7 +250,7 @@ def test_a_share_that_is_not_its_pieces(houses: Houses, to: str) -> None:
     assert {name: int(value) for name, value in found.items()} == expected(houses)
 
 
-def test_a_share_of_a_sum_that_is_not_its_pieces(tmp_path: Path) -> None:
+def test_a_share_of_a_sum_that_is_not_its_pieces(tmp_path):
     parties = Parties(tmp_path)
     given = {name: arrays(i) for i, name in enumerate("abc")}
     parties.push(given)
@@ -278,10 +272,10 @@ def test_a_share_of_a_sum_that_is_not_its_pieces(tmp_path: Path) -> None:
     assert same(fed.average(0, wait=0, verify=True), averages(given, dict.fromkeys("abc", 1)))
 
 
-def test_a_member_computes_each_of_its_shares_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_member_computes_each_of_its_shares_once(tmp_path, monkeypatch):
     computed, share = list[tuple[str, int]](), Keys.share
 
-    def noted(keys: Keys, listed: _core.FederationList, piece: int) -> bytes:
+    def noted(keys, listed, piece):
         computed.append((keys._party.name, piece))
         return share(keys, listed, piece)
 

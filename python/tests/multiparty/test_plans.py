@@ -1,10 +1,6 @@
 """Flooding and margin are tied; their judge is the formula."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +12,7 @@ from .federation_oracle import errors as drawn_errors
 from .federation_setting import DEGREE, Committee, nonce
 
 
-def test_floodings_have_their_deviation() -> None:
+def test_floodings_have_their_deviation():
     committee = Committee()
     oracle = committee.oracle(committee.list({"x": 1}))
     drawn = np.concatenate([oracle.flooding(nonce(k), k) for k in range(20)]).astype(float)
@@ -24,7 +20,7 @@ def test_floodings_have_their_deviation() -> None:
     assert abs(measured - 1) < 5 / math.sqrt(2 * len(drawn))
 
 
-def least_flooding_log2(margin: Any) -> float:
+def least_flooding_log2(margin):
     """sqrt(12 openings) 2^(bits / 2) |v|, |v|^2 <= sigma^2 |w|^2 (N + 2 sqrt(N x) + 2 x) but for e^-x."""
     x = math.log(2.0**margin.failure_bits * margin.openings)
     norm = (
@@ -35,7 +31,7 @@ def least_flooding_log2(margin: Any) -> float:
     return math.log2(math.sqrt(12 * margin.openings) * 2 ** (margin.opening_bits / 2) * norm)
 
 
-def most_noise_log2(margin: Any) -> float:
+def most_noise_log2(margin):
     tail = math.sqrt(2 * math.log(2 * margin.values * 2.0**margin.failure_bits))
     flooding = tail * 2.0**margin.flooding_log2 * math.sqrt(margin.pieces)
     rounding = margin.pieces * 2.0 ** (margin.share_dropped - 1)
@@ -54,9 +50,9 @@ PLANS = [
 
 
 @pytest.mark.parametrize("given", PLANS)
-def test_flooding_and_margin_are_tied(given: dict[str, int]) -> None:
+def test_flooding_and_margin_are_tied(given):
     """Moving either constant of a plan makes it fail."""
-    plan = Committee(**given).plan  # type: ignore[arg-type]
+    plan = Committee(**given).plan
     margin = plan.margin
     assert margin.openings == -(-given.get("values", 40) // DEGREE) * given.get("rounds", 100)
     assert margin.flooding_log2 == math.ceil(least_flooding_log2(margin))
@@ -64,7 +60,7 @@ def test_flooding_and_margin_are_tied(given: dict[str, int]) -> None:
     assert margin.noise_log2 < margin.delta_log2 - 1
     assert margin.delta_log2 == pytest.approx(math.log2(math.prod(plan.primes) >> margin.sum_bits), abs=1e-9)
     margin.require()
-    changes: list[Callable[[Any], Any]] = [
+    changes = [
         lambda m: setattr(m, "flooding_log2", m.flooding_log2 - 1),
         lambda m: setattr(m, "flooding_log2", m.flooding_log2 + 3),
         lambda m: setattr(m, "opening_bits", m.opening_bits + 2),
@@ -85,7 +81,7 @@ def test_flooding_and_margin_are_tied(given: dict[str, int]) -> None:
         raises(errors.NoiseError, "", moved.require)
 
 
-def test_errors_stay_below_their_bound() -> None:
+def test_errors_stay_below_their_bound():
     """The norm that floodings hide: of forty sums of eight errors."""
     margin = Committee().plan.margin
     norms = []
@@ -95,8 +91,8 @@ def test_errors_stay_below_their_bound() -> None:
     assert 0.75 * 2**margin.error_norm_log2 < max(norms) < 2**margin.error_norm_log2
 
 
-def plan_with(**changed: Any) -> _core.FederationPlan:
-    usual: dict[str, Any] = {"values": 10, "value_bits": 16, "contributors": 8, "weight": 1, "rounds": 10}
+def plan_with(**changed):
+    usual = {"values": 10, "value_bits": 16, "contributors": 8, "weight": 1, "rounds": 10}
     usual |= {"opening_bits": 40, "pieces": 3, "degree": DEGREE, "security": None}
     return _core.FederationPlan(**(usual | changed))
 
@@ -124,11 +120,11 @@ def plan_with(**changed: Any) -> _core.FederationPlan:
         {"security": 128, "degree": 4096, "opening_bits": 64, "weight": 2**20},
     ],
 )
-def test_plans_that_are_refused(changed: dict[str, Any]) -> None:
+def test_plans_that_are_refused(changed):
     raises(errors.ParameterError, "", plan_with, **changed)
 
 
-def test_fewer_failures_cost_a_bit() -> None:
+def test_fewer_failures_cost_a_bit():
     """A bit of the modulus, or less; a plan for 2^-40 has no room for 2^-128."""
     plans = [plan_with(failure_bits=bits, values=2**20, contributors=100) for bits in (40, 128)]
     assert 0 <= plans[1].upload_bits - plans[0].upload_bits <= 1
@@ -145,7 +141,7 @@ def test_fewer_failures_cost_a_bit() -> None:
     raises(errors.NoiseError, r"stay below half|does not hide", margin.require)
 
 
-def test_a_plan_of_a_large_model() -> None:
+def test_a_plan_of_a_large_model():
     """2^20 parameters, a hundred clients, a thousand rounds: 31 bits up, 36 a share."""
     plan = plan_with(values=2**20, contributors=100, rounds=1000, degree=4096, security=128)
     assert plan.upload_bits <= 31

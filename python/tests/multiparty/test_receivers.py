@@ -1,10 +1,6 @@
 """Receivers of results, and evaluation by groups."""
 
-from __future__ import annotations
-
 import hashlib
-from collections.abc import Collection
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,24 +10,22 @@ from hemera import _core, errors
 from hemera.multiparty import WaitingError
 from hemera.multiparty.bounds import Bounds
 from hemera.multiparty.identity import Unsigned
-from hemera.multiparty.requests import Request
-from hemera.multiparty.shared import Shared
 
 from ..refusals import raises
 from .federation_setting import nonce
 from .group_setting import Members
-from .houses import Houses, expected, ready
+from .houses import expected, ready
 from .test_group_messages import encrypted, true_noise
 
 
-def another_key(houses: Houses) -> tuple[hm.Context, hm.SecretKey, bytes]:
+def another_key(houses):
     """The attacker's."""
     context = hm.Context(houses.program.params, threads=1)
     secret = context.generate_secret_key()
     return context, secret, context.generate_keys(secret, relinearization=False).to_bytes()
 
 
-def taken_as_it_lies(houses: Houses, name: str) -> dict[int, list[hm.Ciphertext]]:
+def taken_as_it_lies(houses, name):
     """The naive answer of a member, by pieces: to the key that the folder has when the request comes."""
     study, bounds = houses.groups[name]._study(), Bounds.of(houses.program.package)
     key = study.context.load((houses.place / "receivers" / "r").read_bytes())
@@ -47,7 +41,7 @@ def taken_as_it_lies(houses: Houses, name: str) -> dict[int, list[hm.Ciphertext]
     }
 
 
-def read_by(context: hm.Context, secret: hm.SecretKey, houses: Houses, request: Request) -> dict[str, int]:
+def read_by(context, secret, houses, request):
     """What two naive members' shares tell whoever has the secret."""
     shares = taken_as_it_lies(houses, "a") | taken_as_it_lies(houses, "b")
     values, bounds, terms = [], Bounds.of(houses.program.package), houses.groups["a"]._study().terms
@@ -60,7 +54,7 @@ def read_by(context: hm.Context, secret: hm.SecretKey, houses: Houses, request: 
     return {name: int(value) for name, value in found.items()}
 
 
-def test_j_a_key_in_the_place_of_a_receivers(houses: Houses) -> None:
+def test_j_a_key_in_the_place_of_a_receivers(houses):
     """Members that take the key that lies there let the attacker read the result, and must. Those that made
     the group's keys with it do not."""
     ready(houses)
@@ -88,26 +82,26 @@ def test_j_a_key_in_the_place_of_a_receivers(houses: Houses) -> None:
 class Shown(Unsigned):
     """A folder that shows one member another key."""
 
-    def __init__(self, evil: bytes) -> None:
+    def __init__(self, evil):
         self.evil = evil
 
-    def read(self, path: Shared, by: Collection[str]) -> bytes:
+    def read(self, path, by):
         return self.evil if path.parts[-2:] == ("receivers", "r") else super().read(path, by)
 
 
-def test_j_a_folder_that_shows_members_two_keys(houses: Houses) -> None:
+def test_j_a_folder_that_shows_members_two_keys(houses):
     houses.groups["c"]._shared = Shown(another_key(houses)[2])
     raises(errors.MismatchError, "another key of r", houses.keys)
     assert not list(houses.place.glob("keys-*/message-*"))
 
 
-def test_j_a_receiver_notices_a_key_in_its_place(houses: Houses) -> None:
+def test_j_a_receiver_notices_a_key_in_its_place(houses):
     receiver = houses.receiver()
     (houses.place / "receivers" / "r").write_bytes(another_key(houses)[2])
     raises(errors.MismatchError, "another key than r's", receiver.make_key, houses.program)
 
 
-def test_keys_wait_for_those_of_receivers(houses: Houses) -> None:
+def test_keys_wait_for_those_of_receivers(houses):
     group, place = houses.groups["a"], houses.place / "receivers" / "r"
     place.unlink()
     for name in ("b", "c", "a"):
@@ -120,7 +114,7 @@ def test_keys_wait_for_those_of_receivers(houses: Houses) -> None:
     assert receiver.fingerprint == hashlib.sha256(place.read_bytes()).hexdigest()[:32]
 
 
-def test_a_receivers_key_of_other_parameters_is_refused(houses: Houses) -> None:
+def test_a_receivers_key_of_other_parameters_is_refused(houses):
     other = hm.bfv.Parameters.for_circuit(depth=0, plain_bits=20, degree=1024, security=None)
     context = hm.Context(other, threads=1)
     keys = context.generate_keys(context.generate_secret_key())
@@ -135,7 +129,7 @@ PIECES = 10
 class Setting:
     """Two ciphertexts of a group of 3 of 5, with keys for all sums of slots."""
 
-    def __init__(self, scheme: str) -> None:
+    def __init__(self, scheme):
         self.members = Members(scheme, 5, 3, depth=3, made=("evaluation", scheme))
         native, params = self.members.context._native, self.members.params._native
         assert self.members.access.pieces == PIECES
@@ -148,16 +142,16 @@ class Setting:
 
 
 @pytest.fixture(scope="module", params=["bfv", "bgv"])
-def setting(request: pytest.FixtureRequest) -> Setting:
+def setting(request):
     return Setting(request.param)
 
 
-def rotated(a: Any, steps: int) -> Any:
+def rotated(a, steps):
     return np.concatenate([np.roll(row, -steps) for row in np.split(a, 2)])
 
 
 PLAIN = np.arange(1024) % 97 - 40
-OPERATIONS: dict[str, Any] = {
+OPERATIONS = {
     "sum": (lambda x, y: x + y, lambda a, b: a + b),
     "difference": (lambda x, y: x - y, lambda a, b: a - b),
     "negative": (lambda x, _: -x, lambda a, _: -a),
@@ -178,7 +172,7 @@ OPERATIONS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_operations_on_collective_keys(setting: Setting, name: str) -> None:
+def test_operations_on_collective_keys(setting, name):
     encrypted_run, clear = OPERATIONS[name]
     result = encrypted_run(setting.x, setting.y)
     t = setting.members.params.plain_modulus

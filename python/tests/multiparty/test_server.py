@@ -1,16 +1,11 @@
 """A server that keeps the folder of a federation: what its clients can not do there, and it not with them."""
 
-from __future__ import annotations
-
 import http.server
 import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from typing import Any
 
 import httpx
 import numpy as np
@@ -23,7 +18,7 @@ from hemera.serving.home import Home
 
 from ..beside import answering
 from ..refusals import raises
-from ..serving.conftest import Process, Running, serving
+from ..serving.conftest import Process, serving
 
 TERMS = json.dumps({"committee": ["a", "b"]}).encode()
 SHARE = 64 << 10
@@ -32,35 +27,35 @@ SHARE = 64 << 10
 class Clients:
     """Clients a, b and x of a server with the federation fl, by plain HTTP."""
 
-    def __init__(self, home: Home, running: Running, tokens: dict[str, str]) -> None:
+    def __init__(self, home, running, tokens):
         self.root, self.running = home.federation("fl"), running
         self._http = {name: running.http(token) for name, token in tokens.items()}
 
-    def put(self, who: str, place: str, data: bytes = b"x", **headers: str) -> int:
+    def put(self, who, place, data=b"x", **headers):
         http = self._http[who]
         return http.put(f"/v1/federations/fl/files/{place}", content=data, headers=headers).status_code
 
-    def get(self, who: str, path: str) -> httpx.Response:
+    def get(self, who, path):
         return self._http[who].get(f"/v1/federations/fl/files{path}")
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Home:
+def home(tmp_path):
     return Home(tmp_path / "home")
 
 
 @pytest.fixture
-def tokens(home: Home) -> dict[str, str]:
+def tokens(home):
     return {name: home.clients.add(name) for name in "abx"}
 
 
 @pytest.fixture
-def clients(home: Home, tokens: dict[str, str]) -> Iterator[Clients]:
+def clients(home, tokens):
     with serving(home, federations=["fl"], client_store_bytes=SHARE, client_uploads=8) as running:
         yield Clients(home, running, tokens)
 
 
-def test_names_lead_nowhere_else(home: Home, clients: Clients) -> None:
+def test_names_lead_nowhere_else(home, clients):
     evil = "../../clients/x.json"
     (clients.root / "round-0").mkdir(parents=True)
     assert (clients.root / evil).resolve() == (home.root / "clients" / "x.json").resolve()  # by plain joining
@@ -76,7 +71,7 @@ def test_names_lead_nowhere_else(home: Home, clients: Clients) -> None:
     assert not [path for path in clients.root.rglob("*") if path.is_file()]
 
 
-def test_a_client_writes_what_has_its_name_and_members_lists(clients: Clients) -> None:
+def test_a_client_writes_what_has_its_name_and_members_lists(clients):
     assert clients.put("x", "round-0/list-0") == 403  # there are no terms yet
     assert clients.put("x", "federation.json", b"[" * 60_000, **{"If-None-Match": "*"}) == 201
     assert clients.put("a", "round-0/list-0") == 403  # and these name nobody
@@ -96,9 +91,7 @@ def test_a_client_writes_what_has_its_name_and_members_lists(clients: Clients) -
     assert stranger.get("/v1/federations/fl/files").status_code == 401
 
 
-def test_of_several_writers_of_a_list_one_is_first(
-    clients: Clients, tokens: dict[str, str], tmp_path: Path
-) -> None:
+def test_of_several_writers_of_a_list_one_is_first(clients, tokens, tmp_path):
     """A coordinator that looks, and then writes, gives out two lists of one round (attack M)."""
     seen = [(tmp_path / "list").exists() for _ in "ab"]  # both look
     for name, there in zip("ab", seen, strict=True):
@@ -107,7 +100,7 @@ def test_of_several_writers_of_a_list_one_is_first(
     assert (tmp_path / "list").read_text() == "b"  # a has gone on with its own
     assert clients.put("a", "federation.json", TERMS, **{"If-None-Match": "*"}) == 201
 
-    def put(number: int) -> int:
+    def put(number):
         return clients.put("a", "round-0/list-0", b"%d" % number * 9, **{"If-None-Match": "*"})
 
     with ThreadPoolExecutor(6) as pool:
@@ -118,9 +111,7 @@ def test_of_several_writers_of_a_list_one_is_first(
     raises(FileExistsError, "", shared.write, folder / "round-0" / "list-0", b"another", replace=False)
 
 
-def test_a_party_has_its_share_of_the_disk_and_no_more(
-    home: Home, clients: Clients, tokens: dict[str, str]
-) -> None:
+def test_a_party_has_its_share_of_the_disk_and_no_more(home, clients, tokens):
     clients.root.mkdir(parents=True)
     for number in range(64):  # a folder takes it all
         (clients.root / f"{number}").write_bytes(bytes(SHARE))
@@ -141,21 +132,21 @@ def test_a_party_has_its_share_of_the_disk_and_no_more(
     assert not list(home.incoming.iterdir())
 
 
-def test_names_of_a_server_that_lies_are_left_out(tmp_path: Path) -> None:
+def test_names_of_a_server_that_lies_are_left_out(tmp_path):
     party = Party(tmp_path / "own" / "a.party", None)
     evil = "../../../evil"
     party.hand_over(evil, "dealt", 0, bytes(32), bytes(32))  # who takes every name writes wherever it says
     assert list(tmp_path.glob("evil/*"))
 
     class Lies(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
+        def do_GET(self):
             body = json.dumps({"files": {evil: "1", "..": "1", ".x": "1", "b": 1, "c": "1"}}).encode()
             self.send_response(200)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)
 
-        def log_message(self, *_: Any) -> None: ...
+        def log_message(self, *_): ...
 
     with answering(http.server.HTTPServer(("127.0.0.1", 0), Lies)) as url:
         files = shared.RemoteFiles(f"{url}/v1/federations/fl", "a.0")
@@ -176,10 +167,8 @@ for turn in range(2):
 """
 
 
-def test_three_processes_over_a_server_that_is_killed_meanwhile(
-    home: Home, tokens: dict[str, str], tmp_path: Path
-) -> None:
-    def start(name: str, url: str) -> subprocess.Popen[bytes]:
+def test_three_processes_over_a_server_that_is_killed_meanwhile(home, tokens, tmp_path):
+    def start(name, url):
         words = [f"{url}/v1/federations/fl", name, tokens[name], str(tmp_path)]
         return subprocess.Popen([sys.executable, "-c", PARTY, *words])
 
@@ -199,6 +188,6 @@ def test_three_processes_over_a_server_that_is_killed_meanwhile(
             assert np.abs(found - right).max() < 2**-15
 
 
-def test_a_token_is_of_a_server(tmp_path: Path) -> None:
+def test_a_token_is_of_a_server(tmp_path):
     with pytest.raises(errors.ParameterError, match="a token is of a server"):
         Federation.join(tmp_path / "fl", tmp_path / "a.party", like=np.zeros(3), token="a.0")

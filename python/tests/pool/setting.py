@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import hemera as hm
 from hemera.pool.evaluator import PoolEvaluator
@@ -26,21 +24,21 @@ class Setting:
     ev: PoolEvaluator
 
     @property
-    def one(self) -> hm.Evaluator:
+    def one(self):
         return self.ev.evaluators[0]
 
-    def values(self, *shape: int, seed: int = 1) -> NDArray[Any]:
+    def values(self, *shape, seed=1):
         random = np.random.default_rng(seed)
         if self.pool.params.scheme == "ckks":
             return random.uniform(-1, 1, (*shape, SLOTS))
         return random.integers(-9, 9, (*shape, SLOTS))
 
-    def pair(self, values: NDArray[Any]) -> tuple[PoolCiphertext, hm.Ciphertext]:
+    def pair(self, values):
         """The same ciphertext in parts, and on one member."""
         x = self.one.encrypt(values)
         return self.ev.bind(x), x
 
-    def check(self, found: hm.Ciphertext, expected: NDArray[Any]) -> None:
+    def check(self, found, expected):
         values = self.pool.decrypt(found, self.sk)
         assert isinstance(found, PoolCiphertext)
         assert values.shape == expected.shape
@@ -51,7 +49,7 @@ class Setting:
             np.testing.assert_array_equal(values, (expected + half) % PLAIN_MODULUS - half)
 
 
-def make(scheme: str, members: int) -> Setting:
+def make(scheme, members):
     pool = hm.Pool(make_params(scheme), ["cpu"] * members, threads=1)
     sk = pool.generate_secret_key()
     own = {"conjugation": True} if scheme == "ckks" else {"swap_rows": True}
@@ -59,7 +57,7 @@ def make(scheme: str, members: int) -> Setting:
     return Setting(pool, sk, pool.bind(keys))
 
 
-def same(found: Any, expected: Any) -> None:
+def same(found, expected):
     """The bits of results, ciphertexts or lists of them."""
     if isinstance(expected, (list, tuple)):
         assert type(found) is type(expected)

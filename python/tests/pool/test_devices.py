@@ -1,15 +1,11 @@
 """The devices of a pool's members."""
 
-from __future__ import annotations
-
 import os
 import threading
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import hemera as hm
 from hemera.objects.devices import DeviceOptions
@@ -23,7 +19,7 @@ GPUS = [name for name in hm.devices() if name.startswith("cuda")]
 
 
 @pytest.mark.fact_of_the_cpu("names of devices")
-def test_devices_of_a_pool() -> None:
+def test_devices_of_a_pool():
     params = make_params("ckks")
     with hm.Pool(params, ["cpu", "cpu"]) as pool:
         assert (pool.devices, pool.device, len(pool)) == (("cpu", "cpu"), "cpu,cpu", 2)
@@ -53,7 +49,7 @@ def test_devices_of_a_pool() -> None:
     raises(TypeError, "devices like", hm.Pool, params, 3)
 
 
-def test_all_gpus_or_the_reason_why_there_are_none() -> None:
+def test_all_gpus_or_the_reason_why_there_are_none():
     params = make_params("ckks")
     if GPUS:
         with hm.Pool(params, "cuda:*") as pool:
@@ -69,7 +65,7 @@ def test_all_gpus_or_the_reason_why_there_are_none() -> None:
 
 
 @pytest.mark.fact_of_the_cpu("names of devices")
-def test_members_know_each_other_by_their_devices() -> None:
+def test_members_know_each_other_by_their_devices():
     with hm.Pool(make_params("ckks"), ["cpu", "ledger", "cpu"], threads=1) as pool:
         first, counting, last = pool.contexts
         assert [context._family["ledger"] for context in pool.contexts] == [counting] * 3
@@ -78,7 +74,7 @@ def test_members_know_each_other_by_their_devices() -> None:
 
 @pytest.mark.skipif(not GPUS, reason="there is no GPU")
 @pytest.mark.parametrize("scheme", ["ckks", "bfv"])
-def test_gpus_have_the_bits_of_the_cpu(scheme: str) -> None:
+def test_gpus_have_the_bits_of_the_cpu(scheme):
     """On all GPUs, or twice on one; with graphs, and with copies while members record and compute."""
     one = make(scheme, 1)
     cpu = one.one
@@ -94,9 +90,9 @@ def test_gpus_have_the_bits_of_the_cpu(scheme: str) -> None:
         same((x * y)[::-1], (one_x * one_y)[::-1])
 
         stop = threading.Event()
-        copied: list[hm.Ciphertext] = []
+        copied = []
 
-        def copy_on() -> None:
+        def copy_on():
             while not stop.is_set():
                 copied[:] = [x.parts[0].to(pool.contexts[1]), x.parts[1].to(pool.contexts[0])]
 
@@ -114,7 +110,7 @@ def test_gpus_have_the_bits_of_the_cpu(scheme: str) -> None:
         for part, copy in zip(x.parts, copied, strict=False):
             assert bytes(copy) == bytes(part)
 
-        def there_and_back(evaluator: hm.Evaluator, rows: NDArray[Any]) -> NDArray[Any]:
+        def there_and_back(evaluator, rows):
             z = evaluator.encrypt(rows)
             return evaluator.context.decrypt(z * z, sk.to(evaluator.context))
 
@@ -128,7 +124,7 @@ def test_gpus_have_the_bits_of_the_cpu(scheme: str) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="processors are bound on Linux alone")
 @pytest.mark.fact_of_the_cpu("nodes of the CPU")
-def test_members_of_the_cpu_are_bound_to_their_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_members_of_the_cpu_are_bound_to_their_node(tmp_path, monkeypatch):
     allowed = sorted(os.sched_getaffinity(0))
     nodes = [allowed[:1], allowed[1:]] if len(allowed) > 1 else [allowed]
     for number, cpus in enumerate(nodes):
@@ -159,9 +155,7 @@ def test_members_of_the_cpu_are_bound_to_their_node(tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.parametrize("numbers", [(2, 10), (10, 9), (0, 1, 2, 9, 10, 11, 99, 100), (20, 3, 100)], ids=str)
-def test_nodes_are_in_the_order_of_their_numbers(
-    numbers: tuple[int, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nodes_are_in_the_order_of_their_numbers(numbers, tmp_path, monkeypatch):
     """Node n has processors 2n and 2n + 1, of which this process has all but the last one."""
     for number in numbers:
         (tmp_path / f"node{number}").mkdir()
@@ -175,6 +169,6 @@ def test_nodes_are_in_the_order_of_their_numbers(
     assert [place.processors for place in places] == expected
 
 
-def test_lists_of_processors() -> None:
+def test_lists_of_processors():
     assert pool_members._processors_of("0-3,8,10-11\n") == {0, 1, 2, 3, 8, 10, 11}
     assert pool_members._processors_of("\n") == set()

@@ -1,16 +1,12 @@
 """Errors of members, threads that use a pool, and the ends of pools and calls."""
 
-from __future__ import annotations
-
 import threading
 import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import hemera as hm
 from hemera.circuits import sigmoid
@@ -18,25 +14,24 @@ from hemera.circuits import sigmoid
 from ..beside import printed
 from ..conftest import make_params
 from ..refusals import raises
-from .setting import SLOTS, Setting, make
+from .setting import SLOTS, make
 
 
-def test_an_error_of_a_member_comes_with_its_type(ckks: Setting) -> None:
+def test_an_error_of_a_member_comes_with_its_type(ckks):
     a = ckks.values(4)
     x = ckks.ev.encrypt(a)
 
     class OwnError(Exception):
         pass
 
-    def fails(evaluator: hm.Evaluator, part: hm.Ciphertext) -> hm.Ciphertext:
+    def fails(evaluator, part):
         if evaluator is ckks.ev.evaluators[1]:
             raise OwnError("of the second member")
         return part
 
     raises(OwnError, "second member", ckks.ev.map, fails, x)
     raises(hm.errors.LevelError, "", x.at_level, 7)
-    with pytest.raises(hm.errors.MismatchError, match="values"):
-        x * np.ones((4, 3))
+    raises(hm.errors.MismatchError, "values", lambda: x * np.ones((4, 3)))
     raises(hm.errors.MissingKeyError, "", ckks.pool._keyless.rotate, x, 1)
     table = pytest.importorskip("pandas").DataFrame(a)
     raises(TypeError, "a table is no array", ckks.ev.encrypt, table)
@@ -46,10 +41,10 @@ def test_an_error_of_a_member_comes_with_its_type(ckks: Setting) -> None:
     ckks.check(x + 1, a + 1)  # and the pool goes on
 
 
-def test_the_first_error_in_order_is_raised_and_the_rest_is_left_out() -> None:
-    calls: list[float] = []
+def test_the_first_error_in_order_is_raised_and_the_rest_is_left_out():
+    calls = []
 
-    def fails(_: hm.Context, rows: NDArray[Any]) -> NDArray[Any]:
+    def fails(_, rows):
         calls.append(float(rows[0, 0]))
         time.sleep(0.01)
         if rows[0, 0] >= 2:
@@ -61,7 +56,7 @@ def test_the_first_error_in_order_is_raised_and_the_rest_is_left_out() -> None:
         assert len(calls) < 900
     together = threading.Barrier(2, timeout=60)
 
-    def both_fail(_: hm.Context, rows: NDArray[Any]) -> NDArray[Any]:
+    def both_fail(_, rows):
         together.wait()
         if rows[0, 0] == 0:
             time.sleep(0.05)  # later, and yet first in order
@@ -74,15 +69,15 @@ def test_the_first_error_in_order_is_raised_and_the_rest_is_left_out() -> None:
         pool.map(both_fail, np.arange(2.0).reshape(2, 1))
 
 
-def test_a_function_of_a_member_can_not_call_its_pool(ckks: Setting) -> None:
+def test_a_function_of_a_member_can_not_call_its_pool(ckks):
     x = ckks.ev.encrypt(ckks.values(2))
     raises(hm.errors.ParameterError, "would wait", ckks.ev.map, lambda *_: x + 1, x)
     raises(hm.errors.ParameterError, "would wait", ckks.pool.map, lambda *_: ckks.pool.close(), x)
     ckks.check(x, ckks.values(2))
 
 
-def test_threads_from_outside_use_one_pool_at_once(any_scheme: Setting) -> None:
-    def work(seed: int) -> None:
+def test_threads_from_outside_use_one_pool_at_once(any_scheme):
+    def work(seed):
         a = any_scheme.values(1 + seed % 5, seed=seed)
         x = any_scheme.ev.encrypt(a)
         any_scheme.check((x * x + x)[::-1], (a * a + a)[::-1])
@@ -91,7 +86,7 @@ def test_threads_from_outside_use_one_pool_at_once(any_scheme: Setting) -> None:
         list(threads.map(work, range(16)))
 
 
-def test_what_the_caller_knows_counts_on_members(ckks: Setting) -> None:
+def test_what_the_caller_knows_counts_on_members(ckks):
     from hemera._noise_warning import ranges_are_known
 
     f = sigmoid((-2, 2), bits=5)
@@ -104,13 +99,13 @@ def test_what_the_caller_knows_counts_on_members(ckks: Setting) -> None:
         f(x)
 
 
-def test_closing() -> None:
+def test_closing():
     setting = make("bfv", 2)
     a = setting.values(4)
     x = setting.ev.encrypt(a)
     started = threading.Event()
 
-    def slow(_: hm.Evaluator, part: hm.Ciphertext) -> hm.Ciphertext:
+    def slow(_, part):
         started.set()
         time.sleep(0.3)
         return part + 1
@@ -134,7 +129,7 @@ def test_closing() -> None:
     np.testing.assert_array_equal(np.concatenate(found), a + 1)
 
 
-def test_a_pool_that_is_forgotten_ends_its_threads() -> None:
+def test_a_pool_that_is_forgotten_ends_its_threads():
     import gc
 
     before = set(threading.enumerate())
@@ -176,7 +171,7 @@ def whole():
 """
 
 
-def run_program(program: str) -> str:
+def run_program(program):
     return printed(PROGRAM + program, seconds=120)
 
 
@@ -188,12 +183,12 @@ def run_program(program: str) -> str:
         "ev.map(lambda e, part: e.add_many([part] * 200_000), x)",
     ],
 )
-def test_ctrl_c_ends_all_members(work: str) -> None:
+def test_ctrl_c_ends_all_members(work):
     """The calls would take minutes, or for ever."""
     assert run_program(f"print(interrupted(lambda: {work}), whole())\n") == "True True"
 
 
-def test_ctrl_c_ends_the_caller_s_work_alone() -> None:
+def test_ctrl_c_ends_the_caller_s_work_alone():
     found = run_program("""
 others = []
 def work():
@@ -208,7 +203,7 @@ print(len(others), whole())
     assert found == "True\n30 True"
 
 
-def test_a_forked_child_is_refused_with_the_reason() -> None:
+def test_a_forked_child_is_refused_with_the_reason():
     found = run_program("""
 sys.stdout.flush()
 child = os.fork()
@@ -229,5 +224,5 @@ print(whole())
     assert found == "True\nTrue\nTrue"
 
 
-def test_a_program_may_end_with_an_open_pool() -> None:
+def test_a_program_may_end_with_an_open_pool():
     assert run_program("print(whole())\n") == "True"

@@ -1,13 +1,9 @@
 """Functions, graphs and circuits on the members of a pool."""
 
-from __future__ import annotations
-
 import threading
-from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import hemera as hm
 from hemera.circuits import Bootstrap, MatrixVectorProduct
@@ -15,17 +11,15 @@ from hemera.pool.parts import PoolCiphertext
 
 from ..conftest import make_params
 from ..refusals import raises
-from .setting import Setting, same
+from .setting import same
 
 
-def test_map_gives_parts_to_a_function(ckks: Setting) -> None:
+def test_map_gives_parts_to_a_function(ckks):
     a, b = ckks.values(7), ckks.values(seed=2)
     x = ckks.ev.encrypt(a)
-    seen: list[tuple[Any, int]] = []
+    seen = []
 
-    def f(
-        evaluator: hm.Evaluator, part: hm.Ciphertext, rows: NDArray[Any], weights: NDArray[Any], n: int
-    ) -> Any:
+    def f(evaluator, part, rows, weights, n):
         assert part.evaluator is evaluator
         assert not isinstance(part, PoolCiphertext)
         seen.append((evaluator, len(part)))
@@ -47,10 +41,10 @@ def test_map_gives_parts_to_a_function(ckks: Setting) -> None:
     raises(hm.errors.ParameterError, "at least one element", ckks.ev.map, f, x, a, b, 2, batch=0)
 
 
-def test_map_from_numpy_to_numpy(ckks: Setting) -> None:
+def test_map_from_numpy_to_numpy(ckks):
     ckks.pool.replicate(ckks.sk)
 
-    def squared(context: hm.Context, rows: NDArray[Any]) -> NDArray[Any]:
+    def squared(context, rows):
         evaluator = next(each for each in ckks.ev.evaluators if each.context is context)
         x = evaluator.encrypt(rows)
         return context.decrypt(x * x, ckks.sk.to(context))
@@ -59,10 +53,10 @@ def test_map_from_numpy_to_numpy(ckks: Setting) -> None:
     np.testing.assert_allclose(ckks.pool.map(squared, a, batch=2), a * a, atol=2**-18)
 
 
-def test_calls_in_flight_overlap_and_stay_in_order() -> None:
+def test_calls_in_flight_overlap_and_stay_in_order():
     both = threading.Barrier(2, timeout=60)
 
-    def meet(_: hm.Context, rows: NDArray[Any]) -> NDArray[Any]:
+    def meet(_, rows):
         both.wait()  # for a call of the same member
         return rows
 
@@ -72,11 +66,11 @@ def test_calls_in_flight_overlap_and_stay_in_order() -> None:
     raises(hm.errors.ParameterError, "in_flight", hm.Pool, make_params("ckks"), "cpu", in_flight=0)
 
 
-def test_members_work_at_the_same_time(ckks: Setting) -> None:
+def test_members_work_at_the_same_time(ckks):
     """Every member is in the function when one leaves it."""
     together = threading.Barrier(len(ckks.pool), timeout=60)
 
-    def meet(_: hm.Evaluator, part: hm.Ciphertext) -> hm.Ciphertext:
+    def meet(_, part):
         together.wait()
         return part
 
@@ -85,10 +79,10 @@ def test_members_work_at_the_same_time(ckks: Setting) -> None:
 
 
 @pytest.mark.fact_of_the_cpu("graphs that copy between devices, as the CPU does at once")
-def test_graphs_on_every_member(ckks: Setting) -> None:
+def test_graphs_on_every_member(ckks):
     weights = ckks.pool.replicate(ckks.one.encode(ckks.values(seed=5)))
 
-    def circuit(x: hm.Ciphertext, y: hm.Ciphertext) -> tuple[hm.Ciphertext, hm.Ciphertext]:
+    def circuit(x, y):
         return (x * y).rotate(1) * weights.to(x.context), x + y
 
     (x, one_x), (y, one_y) = ckks.pair(ckks.values(5)), ckks.pair(ckks.values(5, seed=2))
@@ -106,7 +100,7 @@ def test_graphs_on_every_member(ckks: Setting) -> None:
     raises(hm.errors.ParameterError, "example", ckks.ev.capture, circuit)
 
 
-def test_bootstraps_and_encrypted_matrices() -> None:
+def test_bootstraps_and_encrypted_matrices():
     params = hm.ckks.Parameters.for_bootstrapping("test-40")
     plan = Bootstrap(params, 8)
     random = np.random.default_rng(1)

@@ -1,23 +1,18 @@
 """What one context refuses, a pool refuses with the same error and words: a table of every method."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
 
 import hemera as hm
 
-from .setting import Setting, make
+from .setting import make
 from .test_interface import public
 
-Call = Callable[..., Any]
 ROWS = np.zeros((0, 8), int)
 
-GIVEN: dict[str, list[Call]] = {
+GIVEN = {
     "generate_keys": [
         *(lambda c, _, __, sk, n=n: c.generate_keys(sk, galois_level=n) for n in (-1, 4, 0.5, "1")),
         *(lambda c, _, __, sk, n=n: c.generate_keys(sk, sum_slots=n) for n in (-1, 2**20)),
@@ -86,7 +81,7 @@ GIVEN: dict[str, list[Call]] = {
     "to_bytes": [lambda _, __, x, ___: x.to_bytes(compression=99)],
     "save": [lambda _, __, x, ___: x.save("/nowhere/x")],
 }  # fmt: skip
-OPERANDS: dict[str, tuple[Any, ...]] = {
+OPERANDS = {
     **dict.fromkeys(("add", "subtract", "multiply"), ("a", None, np.zeros((4, 8), int))),
     **dict.fromkeys(("sum", "mean"), (2, 0.5)),
     "divide": (0, "a"),
@@ -111,7 +106,7 @@ ELSEWHERE = {
     *("map", "replicate", "close", "circuit"),
 }
 """Without refusals, or with those that follow from several devices."""
-TABLE: dict[str, Call] = {
+TABLE = {
     **{f"{name} {at}": call for name, calls in GIVEN.items() for at, call in enumerate(calls)},
     **{f"{name} {at}": lambda _, ev, x, __, name=name, n=n:
        (getattr(ev, name)(x, axis=n) if name in ("sum", "mean") else getattr(ev, name)(x, n))
@@ -121,13 +116,13 @@ TABLE: dict[str, Call] = {
 
 
 @pytest.fixture(scope="module", params=["ckks", "bfv"])
-def setting(request: pytest.FixtureRequest) -> Any:
+def setting(request):
     own = make(request.param, 3)
     yield own, own.one.encrypt(own.values(5))
     own.pool.close()
 
 
-def refusal(call: Call, *own: Any) -> tuple[type, str]:
+def refusal(call, *own):
     try:
         found = call(*own)
     except Exception as error:
@@ -136,13 +131,13 @@ def refusal(call: Call, *own: Any) -> tuple[type, str]:
 
 
 @pytest.mark.parametrize("name", TABLE)
-def test_a_pool_refuses_what_a_context_refuses(setting: tuple[Setting, hm.Ciphertext], name: str) -> None:
+def test_a_pool_refuses_what_a_context_refuses(setting, name):
     own, x = setting
     expected = refusal(TABLE[name], own.pool.contexts[0], own.one, x, own.sk)
     assert refusal(TABLE[name], own.pool, own.ev, own.ev.bind(x), own.sk) == expected
     assert issubclass(expected[0], Exception)
 
 
-def test_every_method_has_refusals() -> None:
+def test_every_method_has_refusals():
     methods = {n for own in (hm.Pool, hm.Evaluator) for n in public(own) if callable(getattr(own, n))}
     assert methods - ELSEWHERE <= GIVEN.keys() | OPERANDS.keys() | set(OF_NONE)

@@ -1,14 +1,9 @@
 """Results of members: joined on any axis of a grid, with the bits of one context."""
 
-from __future__ import annotations
-
 import threading
-from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import hemera as hm
 from hemera.circuits import TransformGrid
@@ -26,12 +21,12 @@ ROWS = np.random.default_rng(4).uniform(-1, 1, (11, 6))
 
 
 @pytest.fixture(scope="module", params=[1, 3])
-def pool(request: pytest.FixtureRequest) -> Iterator[hm.Pool]:
+def pool(request):
     with hm.Pool(make_params("ckks"), ["cpu"] * request.param, threads=1, in_flight=2) as found:
         yield found
 
 
-def parts(pool: hm.Pool, batch: int | None) -> list[NDArray[Any]]:
+def parts(pool, batch):
     """The rows of each call."""
     own = np.array_split(ROWS, len(pool))
     return [
@@ -39,11 +34,11 @@ def parts(pool: hm.Pool, batch: int | None) -> list[NDArray[Any]]:
     ]
 
 
-def with_a_mask(rows: NDArray[Any]) -> NDArray[Any]:
+def with_a_mask(rows):
     return np.ma.MaskedArray(rows, mask=rows < 0)
 
 
-FUNCTIONS: dict[str, Callable[[NDArray[Any]], Any]] = {
+FUNCTIONS = {
     "as they are": lambda rows: rows,
     "real parts, not contiguous": lambda rows: (rows + 1j).real,
     "more axes": lambda rows: np.stack([rows, -rows], axis=1),
@@ -60,7 +55,7 @@ FUNCTIONS: dict[str, Callable[[NDArray[Any]], Any]] = {
 
 @pytest.mark.parametrize("batch", [None, 1, 2])
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_parts_are_joined_as_by_numpy(pool: hm.Pool, name: str, batch: int | None) -> None:
+def test_parts_are_joined_as_by_numpy(pool, name, batch):
     f = FUNCTIONS[name]
     each = [f(rows) for rows in parts(pool, batch)]
     expected = np.ma.concatenate(each) if name == "masked" else np.concatenate(each)
@@ -73,7 +68,7 @@ def test_parts_are_joined_as_by_numpy(pool: hm.Pool, name: str, batch: int | Non
 
 
 @pytest.mark.parametrize("factors", [(1, 1j), (1j, 1), (1, 1, 1j), (1j, 1, 1)])
-def test_the_first_part_does_not_decide_on_the_type(factors: tuple[complex, ...]) -> None:
+def test_the_first_part_does_not_decide_on_the_type(factors):
     """Calls that come one after the other."""
     values = ROWS[: 2 * len(factors)]
     each = [factor * values[2 * at : 2 * at + 2] for at, factor in enumerate(factors)]
@@ -84,18 +79,18 @@ def test_the_first_part_does_not_decide_on_the_type(factors: tuple[complex, ...]
     assert found.dtype == np.complex128
 
 
-def test_parts_that_do_not_fit_are_an_error_as_by_numpy(pool: hm.Pool) -> None:
+def test_parts_that_do_not_fit_are_an_error_as_by_numpy(pool):
     widths = iter(range(1, 7))
     lock = threading.Lock()
 
-    def f(_: hm.Context, rows: NDArray[Any]) -> NDArray[Any]:
+    def f(_, rows):
         with lock:
             return rows[:, : next(widths)]
 
     raises(ValueError, "must match exactly", pool.map, f, ROWS, batch=2)
 
 
-def test_several_arrays_of_each_call(pool: hm.Pool) -> None:
+def test_several_arrays_of_each_call(pool):
     found = pool.map(lambda _, rows: (rows, [2 * rows, rows.sum(axis=1)]), ROWS, batch=2)
     assert isinstance(found, tuple)
     np.testing.assert_array_equal(found[0], ROWS)
@@ -103,12 +98,12 @@ def test_several_arrays_of_each_call(pool: hm.Pool) -> None:
     np.testing.assert_allclose(found[1][1], ROWS.sum(axis=1))
 
 
-def test_results_are_copied_by_the_members(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_are_copied_by_the_members(monkeypatch):
     """And not by the caller, after all of them: nothing is left to concatenate."""
-    threads: set[int] = set()
+    threads = set()
     concatenate = np.concatenate
 
-    def note(*args: Any, **kwargs: Any) -> Any:
+    def note(*args, **kwargs):
         threads.add(threading.get_ident())
         return concatenate(*args, **kwargs)
 
@@ -126,7 +121,7 @@ def test_results_are_copied_by_the_members(monkeypatch: pytest.MonkeyPatch) -> N
         assert each.base is None
 
 
-def test_two_calls_do_not_share_their_results(pool: hm.Pool) -> None:
+def test_two_calls_do_not_share_their_results(pool):
     first = pool.map(lambda _, rows: rows + 1, ROWS, batch=2)
     second = pool.map(lambda _, rows: rows + 2, ROWS, batch=2)
     np.testing.assert_array_equal(first, ROWS + 1)
@@ -139,7 +134,7 @@ RANDOM = np.random.default_rng(6)
 MATRICES = [RANDOM.uniform(-1, 1, (SLOTS, SLOTS)) for _ in range(3)]
 
 
-def diagonals(matrix: np.ndarray) -> dict[int, np.ndarray]:
+def diagonals(matrix):
     """Diagonal d holds the entries (k, k + d)."""
     rows = np.arange(SLOTS)
     return {number: matrix[rows, (rows + number) % SLOTS] for number in range(SLOTS)}
@@ -148,7 +143,7 @@ def diagonals(matrix: np.ndarray) -> dict[int, np.ndarray]:
 class Setting:
     """Three rows over two vectors, on a pool of four members."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         a, b, c = MATRICES
         self.params = make_params("ckks")
         blocks = [[diagonals(a), {0: 0.5}], [diagonals(b), None], [None, diagonals(c)]]
@@ -160,7 +155,7 @@ class Setting:
         x, y = self.values
         self.expected = [a @ x + 0.5 * y, b @ x, c @ y]
 
-    def encrypted(self, *homes: int) -> list[PoolCiphertext]:
+    def encrypted(self, *homes):
         """The vectors, each on one member."""
         return [
             self.ev.bind(self.ev.evaluators[member].encrypt(values, largest=1.0))
@@ -169,7 +164,7 @@ class Setting:
 
 
 @pytest.fixture(scope="module")
-def setting() -> Iterator[Setting]:
+def setting():
     found = Setting()
     yield found
     found.pool.close()
@@ -177,7 +172,7 @@ def setting() -> Iterator[Setting]:
 
 @pytest.mark.parametrize("members", [1, 2, 3, 4])
 @pytest.mark.parametrize("homes", [(0, 0), (3, 1)])
-def test_rows_have_the_bits_of_one_context(setting: Setting, members: int, homes: tuple[int, int]) -> None:
+def test_rows_have_the_bits_of_one_context(setting, members, homes):
     circuit = setting.pool.circuit(setting.plan, members=members)
     assert isinstance(circuit, PoolGrid)
     assert (circuit.plan, circuit.cut, circuit.members) == (setting.plan, None, min(members, 3))
@@ -193,7 +188,7 @@ def test_rows_have_the_bits_of_one_context(setting: Setting, members: int, homes
         np.testing.assert_allclose(setting.pool.decrypt(y, setting.sk), expected, atol=2**-18)
 
 
-def test_batches_in_parts_are_multiplied_where_they_are(setting: Setting) -> None:
+def test_batches_in_parts_are_multiplied_where_they_are(setting):
     rows = RANDOM.uniform(-1, 1, (2, 5, SLOTS))
     x, y = (setting.ev.encrypt(each) for each in rows)
     found = setting.pool.circuit(setting.plan, members=2)(x, y)
@@ -203,7 +198,7 @@ def test_batches_in_parts_are_multiplied_where_they_are(setting: Setting) -> Non
     )
 
 
-def test_members_keep_the_plaintexts_of_their_rows(setting: Setting) -> None:
+def test_members_keep_the_plaintexts_of_their_rows(setting):
     before = [context.memory_used for context in setting.pool.contexts]
     circuit = setting.pool.circuit(setting.plan, members=3)
     used = [context.memory_used - was for context, was in zip(setting.pool.contexts, before, strict=True)]
@@ -214,7 +209,7 @@ def test_members_keep_the_plaintexts_of_their_rows(setting: Setting) -> None:
     del circuit
 
 
-def test_what_does_not_fit_is_named(setting: Setting) -> None:
+def test_what_does_not_fit_is_named(setting):
     circuit = setting.pool.circuit(setting.plan, members=2)
     x, y = setting.encrypted(0, 0)
     raises(hm.errors.MismatchError, "takes 2 vectors, not 1", circuit, x)
@@ -227,11 +222,11 @@ def test_what_does_not_fit_is_named(setting: Setting) -> None:
     with pytest.raises(hm.errors.ParameterError, match="5 members of a pool that has 4"):
         setting.pool.circuit(setting.plan, members=5)
     with pytest.raises(TypeError, match="a LinearTransform, a TransformGrid or a Bootstrap"):
-        setting.pool.circuit(hm.circuits.sigmoid((-1, 1)))  # type: ignore[call-overload]
+        setting.pool.circuit(hm.circuits.sigmoid((-1, 1)))
     assert bytes(circuit(x, y)[2]) == bytes(setting.plan(x, y)[2])
 
 
-def test_steps_bring_results_together() -> None:
+def test_steps_bring_results_together():
     links = LinkTimes(1e6, 0.5)
     # Half of 2 MB is on the first of two members, and a quarter on the first of four.
     assert links.gather(2 * 10**6, 2) == 1.5
@@ -241,7 +236,7 @@ def test_steps_bring_results_together() -> None:
     assert (step.time(1, links), step.time(2, links)) == (4.0, 3.5)
 
 
-def test_the_cut_of_a_grid_is_counted(setting: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cut_of_a_grid_is_counted(setting, monkeypatch):
     times = DeviceTimes.find("cpu-avx512-16")
     step = grid_step(setting.plan, times, 4)
     assert list(step.seconds) == [1, 2, 3]

@@ -1,11 +1,6 @@
 """Values of a pool next to those of one context: copies, results in place, files, and how results are cut."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -16,9 +11,9 @@ from hemera.pool.evaluator import PoolEvaluator, PoolGraph
 from hemera.pool.members import places_of
 
 from ..refusals import refuse_each
-from .setting import Setting, same
+from .setting import same
 
-COPIES: dict[str, Callable[[Setting, Any], Any]] = {
+COPIES = {
     "copy": lambda _, x: x.copy(),
     "to its pool": lambda setting, x: x.to(setting.pool),
     "to its evaluator": lambda setting, x: x.to(setting.ev),
@@ -35,7 +30,7 @@ WITH_KEYS = ("copy", "to its evaluator", "all of it")
 
 @pytest.mark.parametrize("count", [1, 4])
 @pytest.mark.parametrize("name", COPIES)
-def test_a_copy_changes_alone(ckks: Setting, name: str, count: int) -> None:
+def test_a_copy_changes_alone(ckks, name, count):
     x = ckks.ev.encrypt(ckks.values(count))
     first = bytes(x)
     made = COPIES[name](ckks, x)
@@ -50,7 +45,7 @@ def test_a_copy_changes_alone(ckks: Setting, name: str, count: int) -> None:
     assert bytes(again) == before
 
 
-IN_PLACE: dict[str, Callable[[Any, Any, Any], Any]] = {
+IN_PLACE = {
     "add": lambda ev, x, out: ev.add(x, x, out=out),
     "subtract": lambda ev, x, out: ev.subtract(x, 1, out=out),
     "multiply": lambda ev, x, out: ev.multiply(x, 0.5, out=out),
@@ -65,7 +60,7 @@ IN_PLACE: dict[str, Callable[[Any, Any, Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", IN_PLACE)
-def test_results_in_place_belong_to_the_evaluator_that_made_them(ckks: Setting, name: str) -> None:
+def test_results_in_place_belong_to_the_evaluator_that_made_them(ckks, name):
     """As those of one context: what comes next with operators has its keys."""
     x, one_x = ckks.pair(ckks.values(3))
     other = ckks.pool.bind(ckks.ev.keys, relinearization="lazy")
@@ -78,7 +73,7 @@ def test_results_in_place_belong_to_the_evaluator_that_made_them(ckks: Setting, 
 
 
 @pytest.mark.parametrize("compression", [0, 1, 9])
-def test_files_are_those_of_one_context(ckks: Setting, tmp_path: Path, compression: int) -> None:
+def test_files_are_those_of_one_context(ckks, tmp_path, compression):
     x, one = ckks.pair(ckks.values(3))
     x, one = x - x, one - one  # zeros, which are packed; others are not
     expected = bytes(one.to_bytes(compression=compression))
@@ -88,7 +83,7 @@ def test_files_are_those_of_one_context(ckks: Setting, tmp_path: Path, compressi
     same(ckks.pool.load(tmp_path / "x"), one)
 
 
-def test_the_first_operand_with_most_axes_decides_on_the_cut(ckks: Setting) -> None:
+def test_the_first_operand_with_most_axes_decides_on_the_cut(ckks):
     whole = list(range(len(ckks.pool)))
     cut, wide = ckks.ev.encrypt(ckks.values(3)), ckks.ev.encrypt(ckks.values(3, 3))
     together = ckks.ev.multiply_rows([[1, 0, 0], [0, 1, 0], [0, 0, 1]], cut)
@@ -110,9 +105,7 @@ def test_the_first_operand_with_most_axes_decides_on_the_cut(ckks: Setting) -> N
 @pytest.mark.parametrize(
     "names", [["cpu"], ["cpu", "cpu"], ["cpu", "cuda:0"], ["cuda:0", "cpu", "cpu", "cpu"], ["cuda:0"] * 2]
 )
-def test_members_on_the_cpu_share_the_processors(
-    monkeypatch: pytest.MonkeyPatch, names: list[str], available: int
-) -> None:
+def test_members_on_the_cpu_share_the_processors(monkeypatch, names, available):
     """Members on GPUs take none of them. A number that was given is each member's."""
     monkeypatch.setattr(_core, "available_processors", lambda: available)
     on_cpu = names.count("cpu")
@@ -125,7 +118,7 @@ def test_members_on_the_cpu_share_the_processors(
 
 
 @pytest.mark.fact_of_the_cpu("bytes of its memory pool")
-def test_numbers_of_a_pool_are_those_of_all_members(ckks: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_numbers_of_a_pool_are_those_of_all_members(ckks, monkeypatch):
     pool, count = ckks.pool, len(ckks.pool)
     before = pool.memory_used
     kept = [context.generate_secret_key() for context in pool.contexts]
@@ -138,12 +131,12 @@ def test_numbers_of_a_pool_are_those_of_all_members(ckks: Setting, monkeypatch: 
     x, one = ckks.pair(ckks.values(2 * count + 1))
     assert x.memory_bytes == one.memory_bytes
     own = [SimpleNamespace(bootstraps=at + 1, is_recorded=at > 0, memory_bytes=10**at) for at in range(count)]
-    members: Any = own
+    members = own
     ev = PoolEvaluator(pool, ckks.ev._team, members, ckks.ev.keys)
     assert ev.bootstraps == sum(range(count + 1))
     for graphs, recorded in ((own, False), (own[1:], True)):
         graph = object.__new__(PoolGraph)
-        graph._graphs = graphs  # type: ignore[assignment]
+        graph._graphs = graphs
         assert graph.is_recorded == recorded
         assert graph.memory_bytes == sum(each.memory_bytes for each in graphs)
     devices = ("cpu", "cuda:0", "cuda:1", "cuda:0")
@@ -158,7 +151,7 @@ def test_numbers_of_a_pool_are_those_of_all_members(ckks: Setting, monkeypatch: 
         assert pool.memory_limit == (15 if at == 3 else None)
 
 
-OPTIONS: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
+OPTIONS = {
     "a bound": lambda place, sk, keys, a: [
         made.largest
         for made in (
@@ -192,7 +185,7 @@ OPTIONS: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", OPTIONS)
-def test_options_of_a_pool_are_those_of_a_context(ckks: Setting, name: str) -> None:
+def test_options_of_a_pool_are_those_of_a_context(ckks, name):
     a = ckks.values(3)
     of_pool = OPTIONS[name](ckks.pool, ckks.sk, ckks.ev.keys, a)
     assert of_pool == OPTIONS[name](ckks.pool.contexts[0], ckks.sk, ckks.one.keys, a)

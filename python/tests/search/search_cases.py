@@ -1,36 +1,28 @@
 """Rows of numbers for searches, and a whole query."""
 
-from __future__ import annotations
-
-from typing import Any, Literal
-
 import numpy as np
-from numpy.typing import NDArray
 
-from hemera.search import Client, Index
-
-Metric = Literal["cosine", "dot", "l2"]
 DEGREE = 4096
 
 
-def doubles(rows: int, dims: int, seed: int = 0) -> NDArray[np.float64]:
+def doubles(rows, dims, seed=0):
     return np.random.default_rng(seed).normal(size=(rows, dims))
 
 
-def floats(rows: int, dims: int, seed: int = 0) -> NDArray[np.float32]:
+def floats(rows, dims, seed=0):
     return doubles(rows, dims, seed).astype(np.float32)
 
 
-def bytes_of(rows: int, dims: int, seed: int = 0) -> NDArray[np.int8]:
+def bytes_of(rows, dims, seed=0):
     return np.random.default_rng(seed).integers(-128, 128, (rows, dims)).astype(np.int8)
 
 
-def ask(index: Index, client: Client, x: Any, k: int | None = None) -> tuple[NDArray[Any], NDArray[np.int64]]:
+def ask(index, client, x, k=None):
     """Scores and ids, by a query's way to the index and back."""
     return client.decrypt(index.query(client.query(x), client.keys), k)
 
 
-def scores_of(rows: NDArray[Any], queries: NDArray[Any], metric: Metric) -> NDArray[Any]:
+def scores_of(rows, queries, metric):
     """[query, row], by NumPy."""
     queries = np.atleast_2d(queries)
     if metric == "l2":

@@ -1,13 +1,7 @@
 """What all kinds of indexes and their clients have: files, ids, keys, and messages that are refused."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from hemera import errors
 from hemera.search import Client, Index, Settings, Threshold, Top, wire
@@ -17,7 +11,7 @@ from ..refusals import raises
 
 pytestmark = pytest.mark.usefixtures("small_rings")
 
-KINDS: dict[str, Any] = {
+KINDS = {
     "index": None,
     "encrypted index": None,
     "threshold index": Threshold(margin=2.0**-3),
@@ -34,7 +28,7 @@ MOST = 2**62 - 1
 class Tried:
     """An index of a kind, and its client."""
 
-    def __init__(self, kind: str, rows: NDArray[Any] = ROWS, ids: Any = None) -> None:
+    def __init__(self, kind, rows=ROWS, ids=None):
         self.kind, answers = kind, KINDS[kind]
         if kind.startswith("encrypted"):
             self.client = Client.owning(rows, answers=answers)
@@ -43,28 +37,28 @@ class Tried:
             self.index = Index(rows, answers=answers, ids=ids)
             self.client = Client(self.index.settings)
 
-    def add(self, rows: NDArray[Any], ids: Any = None) -> list[int]:
+    def add(self, rows, ids=None):
         if self.kind.startswith("encrypted"):
             return self.index.add(self.client.encrypt(rows, ids=ids)).tolist()
         return self.index.add(rows, ids=ids).tolist()
 
-    def query(self, client: Client | None = None, at: NDArray[Any] = X) -> bytes:
-        options: dict[str, Any] = {"threshold": {"threshold": 0.5}, "top": {"k": 1}}
+    def query(self, client=None, at=X):
+        options = {"threshold": {"threshold": 0.5}, "top": {"k": 1}}
         return (client or self.client).query(at, **options.get(self.client.settings.answers.kind, {}))
 
-    def found(self, answer: bytes, client: Client | None = None) -> list[int]:
+    def found(self, answer, client=None):
         told = (client or self.client).decrypt(answer)
         if isinstance(told, tuple):
             return [int(told[1][np.argmax(told[0])])]
-        return told.ids.tolist()  # type: ignore[no-any-return]
+        return told.ids.tolist()
 
 
 @pytest.fixture(params=list(KINDS))
-def tried(request: pytest.FixtureRequest) -> Tried:
+def tried(request):
     return Tried(request.param)
 
 
-def test_a_file_is_the_index(tried: Tried, tmp_path: Path) -> None:
+def test_a_file_is_the_index(tried, tmp_path):
     index, client, path = tried.index, tried.client, tmp_path / "index"
     index.remove([7])
     assert tried.add(ROWS[7:]) == [8]
@@ -97,14 +91,14 @@ def test_a_file_is_the_index(tried: Tried, tmp_path: Path) -> None:
     raises(errors.FileError, "", Index.load, tmp_path / "none")
 
 
-def test_files_without_settings_are_refused(tried: Tried) -> None:
+def test_files_without_settings_are_refused(tried):
     for header in ({}, {"settings": None}, {"settings": []}, {"settings": {}}):
         for read in (Index.load, settings_of):
             raises(errors.FormatError, "", read, wire.pack(tried.kind, dict(header)))
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_ids_are_from_0_and_go_on_after_the_largest(kind: str) -> None:
+def test_ids_are_from_0_and_go_on_after_the_largest(kind):
     tried = Tried(kind, ids=[5, 40, 0, 3, 8, 1, 9, 7])
     index, client = tried.index, tried.client
     assert index.ids.tolist() == [5, 40, 0, 3, 8, 1, 9, 7]
@@ -136,7 +130,7 @@ def test_ids_are_from_0_and_go_on_after_the_largest(kind: str) -> None:
     assert tried.found(index.query(tried.query(), client.keys)) == [20 + NEAREST]
 
 
-def test_damaged_messages(tried: Tried) -> None:
+def test_damaged_messages(tried):
     index, client = tried.index, tried.client
     query, loaded = tried.query(), index.load_keys(client.keys)
     answer = index.query(query, loaded)
@@ -158,7 +152,7 @@ def test_damaged_messages(tried: Tried) -> None:
     assert tried.found(answer) == [NEAREST]
 
 
-def test_an_answer_is_decrypted_once_and_by_its_client(tried: Tried) -> None:
+def test_an_answer_is_decrypted_once_and_by_its_client(tried):
     index, client = tried.index, tried.client
     given_up, query = tried.query(), tried.query()
     answers = index.query_many([(each, client.keys) for each in (given_up, query)])
@@ -179,7 +173,7 @@ def test_an_answer_is_decrypted_once_and_by_its_client(tried: Tried) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_messages_of_other_settings_and_kinds(kind: str) -> None:
+def test_messages_of_other_settings_and_kinds(kind):
     tried, x = Tried(kind), np.ones(4)
     other_kind = "threshold index" if kind == "top index" else "top index"
     refused = pytest.raises(
@@ -195,7 +189,7 @@ def test_messages_of_other_settings_and_kinds(kind: str) -> None:
             tried.client.decrypt(other.index.query(query, other.client.keys))
 
 
-def test_keys_are_all_or_refused(tried: Tried) -> None:
+def test_keys_are_all_or_refused(tried):
     index, client, secret = tried.index, tried.client, tried.client.secret_key
     program, context = index.settings.program, secret.context
     program.require_keys(index.load_keys(client.keys))

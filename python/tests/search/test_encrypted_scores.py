@@ -1,7 +1,5 @@
 """Search in encrypted databases beside NumPy on the same vectors."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -12,12 +10,12 @@ from hemera.search import Client, Index, Settings
 from hemera.search.answers import Scores
 
 from ..refusals import raises
-from .search_cases import DEGREE, Metric, ask, doubles, scores_of
+from .search_cases import DEGREE, ask, doubles, scores_of
 
 
 @pytest.mark.parametrize("metric", ["cosine", "dot", "l2"])
 @pytest.mark.parametrize(("rows", "dims"), [(DEGREE + 500, 50), (300, 128)])
-def test_scores_and_ranking_are_those_of_numpy(metric: Metric, rows: int, dims: int) -> None:
+def test_scores_and_ranking_are_those_of_numpy(metric, rows, dims):
     vectors, many = doubles(rows, dims, 1) * 3, doubles(5, dims, 2)
     vectors *= np.linalg.norm(vectors[0]) / np.linalg.norm(vectors, axis=1, keepdims=True)  # of one norm
     many *= 7 / np.linalg.norm(many, axis=1, keepdims=True)
@@ -54,7 +52,7 @@ def test_scores_and_ranking_are_those_of_numpy(metric: Metric, rows: int, dims: 
     assert np.abs(owner.decrypt(index.query(axis))[0] - expected).max() < 8 * told.noise
 
 
-def test_floats_are_finer_than_int8() -> None:
+def test_floats_are_finer_than_int8():
     vectors, x = doubles(500, 64, 3), doubles(1, 64, 4)[0]
     owner, clear = Client.owning(vectors), Index(vectors)
     client = Client(clear.settings)
@@ -65,7 +63,7 @@ def test_floats_are_finer_than_int8() -> None:
     assert deviations[0] < deviations[1] / 4
 
 
-def test_the_largest_exact_scores() -> None:
+def test_the_largest_exact_scores():
     vectors = np.full((3, 200), -128, np.int8)
     vectors[1] = 127
     vectors[2, ::2] = 5

@@ -1,10 +1,5 @@
 """Memory that files of indexes announce and take, and sizes that indexes tell servers."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -16,13 +11,13 @@ from hemera.search.answers import Scores
 
 from ..limited_memory import run_within
 from ..refusals import raises
-from .search_cases import DEGREE, Metric, bytes_of, floats
+from .search_cases import DEGREE, bytes_of, floats
 from .threshold_cases import in_small_rings
 
 LOAD = "index = hm.search.Index.load(sys.argv[1]); print('loaded', len(index))"
 
 
-def changed(path: Path, index: Any, **settings: Any) -> bytes:
+def changed(path, index, **settings):
     """The file of an index, with other settings, and a right checksum."""
     index.save(path)
     data = path.read_bytes()
@@ -34,7 +29,7 @@ def changed(path: Path, index: Any, **settings: Any) -> bytes:
 
 
 @pytest.mark.fact_of_the_cpu("limits of the process's memory")
-def test_a_small_file_of_a_large_index_is_refused_before_it_is_made(tmp_path: Path) -> None:
+def test_a_small_file_of_a_large_index_is_refused_before_it_is_made(tmp_path):
     path = tmp_path / "index"
     with in_small_rings():
         top = search.Index(floats(2, 16), answers=search.Top(margin=2.0**-4))
@@ -55,12 +50,12 @@ def test_a_small_file_of_a_large_index_is_refused_before_it_is_made(tmp_path: Pa
 
 @pytest.mark.parametrize("kind", ["index", "exact", "encrypted", "threshold", "top"])
 @pytest.mark.fact_of_the_cpu("memory of the process")
-def test_what_is_announced_is_taken(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_announced_is_taken(kind, tmp_path, monkeypatch):
     rows = floats(70, 8)
     whole = (rows * 20).astype(np.int8)
     path = tmp_path / "index"
     with in_small_rings():
-        made: dict[str, Any] = {
+        made = {
             "index": lambda: search.Index(rows, "l2"),
             "exact": lambda: search.Index(whole, "dot", exact=True),
             "encrypted": lambda: search.Index(search.Client.owning(rows, "l2").encrypt(rows)),
@@ -83,7 +78,7 @@ def test_what_is_announced_is_taken(kind: str, tmp_path: Path, monkeypatch: pyte
             search.Index.load(path, limit=needed - 1)
 
 
-def test_the_limit_grows_with_the_file() -> None:
+def test_the_limit_grows_with_the_file():
     require_memory(100, 1, 100, "a file", "do not")
     require_memory(12_800, 100, 1, "a file", "do not")
     for needed, size, limit in ((101, 0, 100), (12_801, 100, 1)):
@@ -91,7 +86,7 @@ def test_the_limit_grows_with_the_file() -> None:
             require_memory(needed, size, limit, "a file", "do not")
 
 
-def test_rows_of_a_file_keep_to_their_bounds(tmp_path: Path) -> None:
+def test_rows_of_a_file_keep_to_their_bounds(tmp_path):
     """Longer rows, and larger payloads, would come out with wrong scores."""
     with in_small_rings():
         index = search.Index(
@@ -121,7 +116,7 @@ HEADER = 600  # bytes, at most
 
 @pytest.mark.parametrize("metric", ["dot", "l2"])
 @pytest.mark.parametrize("encrypted", [False, True])
-def test_answers_take_what_is_announced(encrypted: bool, metric: Metric) -> None:
+def test_answers_take_what_is_announced(encrypted, metric):
     """As in docs/search.md: 32,768 bytes for each query and 4,096 rows, once more for encrypted norms; 8 for
     an id, and 4 for a norm in the clear."""
     rows = bytes_of(DEGREE + 3, 2)
@@ -143,7 +138,7 @@ def test_answers_take_what_is_announced(encrypted: bool, metric: Metric) -> None
 
 @pytest.mark.parametrize(("exact", "of_a_number"), [(False, 65_536), (True, 262_144)])
 @pytest.mark.parametrize("dims", [1, 100, 4096, 8192])
-def test_queries_at_once_fit_a_gibibyte_or_are_one(exact: bool, of_a_number: int, dims: int) -> None:
+def test_queries_at_once_fit_a_gibibyte_or_are_one(exact, of_a_number, dims):
     """As in docs/search.md: the bytes of each number of an expanded query."""
     if not exact and dims > DEGREE:
         return

@@ -18,7 +18,7 @@ from ..refusals import raises
 from .search_cases import DEGREE, ask, bytes_of, doubles, floats
 
 
-def test_the_server_sees_other_numbers_for_the_same_query() -> None:
+def test_the_server_sees_other_numbers_for_the_same_query():
     index = Index(floats(10, 16, 14))
     client = Client(index.settings)
     x = floats(1, 16, 15)[0]
@@ -29,7 +29,7 @@ def test_the_server_sees_other_numbers_for_the_same_query() -> None:
     assert (a == b).mean() < 0.1
 
 
-def test_sizes_on_the_wire() -> None:
+def test_sizes_on_the_wire():
     index = Index(bytes_of(2 * DEGREE, 128, 16), "dot")
     client = Client(index.settings)
     query = client.query(np.ones((2, 128)))
@@ -41,7 +41,7 @@ def test_sizes_on_the_wire() -> None:
     assert index.settings.params.security == ">=128"
 
 
-def test_settings_travel() -> None:
+def test_settings_travel():
     settings = Index(floats(10, 16, 17), "dot").settings
     assert Settings.load(bytes(settings)) == settings
     for wrong in ({"metric": "l1"}, {"dims": 0}, {"scale": 0.0}, {"row_bound": 1e9}, {"query_bound": 0}):
@@ -56,7 +56,7 @@ def test_settings_travel() -> None:
     raises(hm.errors.ParameterError, "scale must be 1", Settings, 4, "dot", Scores(True, 2.0))
 
 
-def test_vectors_that_do_not_fit_are_refused() -> None:
+def test_vectors_that_do_not_fit_are_refused():
     errors = hm.errors
     raises(errors.ParameterError, "1 to 4096 numbers", Index, np.ones((1, 4097), np.int8), "dot")
     raises(errors.ParameterError, "1 to 8192 numbers", Index, np.ones((1, 8193), np.int8), "dot", exact=True)
@@ -79,7 +79,7 @@ def test_vectors_that_do_not_fit_are_refused() -> None:
     assert index.ids.tolist() == [4, 6, 7]
 
 
-def test_queries_that_do_not_fit_are_refused() -> None:
+def test_queries_that_do_not_fit_are_refused():
     errors = hm.errors
     index = Index(floats(5, 4, 18))
     client = Client(index.settings)
@@ -105,7 +105,7 @@ def test_queries_that_do_not_fit_are_refused() -> None:
     assert np.abs(ask(dot, client, np.zeros(4))[0]).max() < 10 * dot.expected_error.noise
 
 
-def test_scores_have_no_comparisons() -> None:
+def test_scores_have_no_comparisons():
     client = Client(Index(floats(5, 4, 20)).settings)
     for options in ({"threshold": 0.5}, {"k": 3}, {"want": "count"}):
         raises(hm.errors.ParameterError, "for comparisons", client.query, np.ones(4), **options)
@@ -114,7 +114,7 @@ def test_scores_have_no_comparisons() -> None:
     raises(hm.errors.ParameterError, "of comparisons", Index(np.ones((2, 4))).cost)
 
 
-def test_messages_that_lie_are_refused() -> None:
+def test_messages_that_lie_are_refused():
     """Checksums are right, contents are not."""
     errors = hm.errors
     index = Index(floats(5, 4, 22))
@@ -162,7 +162,7 @@ def test_messages_that_lie_are_refused() -> None:
 
 
 @pytest.mark.parametrize("name", ["int8", "int16", "int32", "int64"])
-def test_the_lowest_number_of_each_type_is_beyond_the_bound(name: str) -> None:
+def test_the_lowest_number_of_each_type_is_beyond_the_bound(name):
     # Its magnitude is one more than the type holds: np.abs gives it back negative.
     lowest = np.iinfo(name).min
     exact = Client(Index(bytes_of(5, 4), "dot", exact=True).settings)
@@ -171,7 +171,7 @@ def test_the_lowest_number_of_each_type_is_beyond_the_bound(name: str) -> None:
         exact.query(np.array([1, 2, 3, lowest], name))
 
 
-def test_owners_are_apart() -> None:
+def test_owners_are_apart():
     vectors = doubles(64, 8, 12)
     first, second = Client.owning(vectors), Client.owning(vectors)
     assert first.settings.owner != second.settings.owner
@@ -195,7 +195,7 @@ def test_owners_are_apart() -> None:
     raises(hm.errors.ParameterError, "only the key of its owner", Client, first.settings)
 
 
-def test_the_server_sees_other_numbers_for_the_same_rows() -> None:
+def test_the_server_sees_other_numbers_for_the_same_rows():
     vectors = np.zeros((2, 4), np.int8)
     owner = Client.owning(vectors, "l2")
     sent = [owner.encrypt(vectors) for _ in range(2)]
@@ -208,7 +208,7 @@ def test_the_server_sees_other_numbers_for_the_same_rows() -> None:
     assert owner.settings.params.security == ">=128"
 
 
-def test_settings_of_owners_travel() -> None:
+def test_settings_of_owners_travel():
     settings = Client.owning(doubles(10, 16, 13), "dot").settings
     assert Settings.load(bytes(settings)) == settings
     assert math.log2(settings.program.row_scale).is_integer()
@@ -221,7 +221,7 @@ def test_settings_of_owners_travel() -> None:
     raises(hm.errors.FormatError, "", Settings.from_fields, {**settings.to_fields(), "owner": 5})
 
 
-def test_rows_of_owners_that_do_not_fit_are_refused() -> None:
+def test_rows_of_owners_that_do_not_fit_are_refused():
     errors = hm.errors
     owner = Client.owning(np.ones((2, 4)), "dot", largest=2)
     raises(errors.RangeError, "largest=", owner.encrypt, np.full((1, 4), 2.01))
@@ -239,7 +239,7 @@ def test_rows_of_owners_that_do_not_fit_are_refused() -> None:
     assert np.allclose(scores, -8, atol=0.05)
 
 
-def test_encrypted_queries_that_do_not_fit_are_refused() -> None:
+def test_encrypted_queries_that_do_not_fit_are_refused():
     errors = hm.errors
     vectors = doubles(5, 4, 14)
     owner = Client.owning(vectors)
@@ -255,7 +255,7 @@ def test_encrypted_queries_that_do_not_fit_are_refused() -> None:
     assert np.abs(dot.decrypt(index.query(np.zeros(4)))[0]).max() < 8 * index.expected_error.noise
 
 
-def test_rows_that_lie_are_refused() -> None:
+def test_rows_that_lie_are_refused():
     errors = hm.errors
     vectors = doubles(5, 2, 15)
     owner = Client.owning(vectors, "l2", largest=9)

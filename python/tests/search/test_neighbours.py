@@ -1,24 +1,21 @@
 """Warnings of rounding, and of noise, that change which rows are the nearest, compared with the answers."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import hemera as hm
 from hemera.search import Client, Index
 
-from .search_cases import Metric, ask
+from .search_cases import ask
 
-METRICS: tuple[Metric, ...] = ("cosine", "dot", "l2")
+METRICS = ("cosine", "dot", "l2")
 DIMS = 6
 ROWS = 60
 
 
-def shares(rows: NDArray[np.float64], metric: Metric) -> tuple[float, bool]:
+def shares(rows, metric):
     """The share of rows or weights that find another row than the nearest, and whether the index warned."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -45,7 +42,7 @@ def shares(rows: NDArray[np.float64], metric: Metric) -> tuple[float, bool]:
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_rounding_that_changes_neighbours_is_told(metric: Metric) -> None:
+def test_rounding_that_changes_neighbours_is_told(metric):
     random = np.random.default_rng(7)
     told = silent = 0
     for ratio in (1, 3, 30, 1e3, 1e5):
@@ -64,7 +61,7 @@ def test_rounding_that_changes_neighbours_is_told(metric: Metric) -> None:
 
 
 @pytest.mark.parametrize("encrypted", [False, True])
-def test_columns_that_weights_can_not_reach_are_told(encrypted: bool) -> None:
+def test_columns_that_weights_can_not_reach_are_told(encrypted):
     """Inner products with weights, as those of a model, which are smaller where columns are larger: the
     index warns where answers are wrong, and the way out that it names mends them."""
     random = np.random.default_rng(11)
@@ -93,7 +90,7 @@ def test_columns_that_weights_can_not_reach_are_told(encrypted: bool) -> None:
     assert silent >= 5
 
 
-def test_embeddings_are_searched_without_a_warning() -> None:
+def test_embeddings_are_searched_without_a_warning():
     random = np.random.default_rng(8)
     centres = random.normal(size=(20, 64))
     rows = (centres[random.integers(20, size=500)] + random.normal(size=(500, 64)) / 3).astype(np.float32)
@@ -110,7 +107,7 @@ def test_embeddings_are_searched_without_a_warning() -> None:
         Index(np.vstack([rows, rows]))
 
 
-def test_unlike_columns_of_an_encrypted_index_are_told() -> None:
+def test_unlike_columns_of_an_encrypted_index_are_told():
     random = np.random.default_rng(25)
     rows = np.c_[random.uniform(0, 1, 200), np.round(random.uniform(0, 1e4, 200), -3)]
     with pytest.warns(hm.errors.PrecisionWarning, match="noise of encryption"):

@@ -1,7 +1,5 @@
 """Queries whose work an index did before they came."""
 
-from __future__ import annotations
-
 import base64
 import functools
 import itertools
@@ -21,7 +19,7 @@ from .search_cases import bytes_of, floats
 
 
 @pytest.mark.parametrize("exact", [False, True])
-def test_prepared_queries_have_the_bits_of_others(exact: bool) -> None:
+def test_prepared_queries_have_the_bits_of_others(exact):
     vectors = bytes_of(9000, 20, 24)
     index = Index(vectors, "dot", exact=exact)
     client = Client(index.settings)
@@ -50,7 +48,7 @@ def test_prepared_queries_have_the_bits_of_others(exact: bool) -> None:
         assert len(tickets) == left
 
 
-def test_tickets_are_refused_for_what_they_were_not_made_for() -> None:
+def test_tickets_are_refused_for_what_they_were_not_made_for():
     errors = hm.errors
     index = Index(floats(30, 8, 26))
     client, other = Client(index.settings), Client(index.settings)
@@ -85,7 +83,7 @@ def test_tickets_are_refused_for_what_they_were_not_made_for() -> None:
     raises(errors.MismatchError, "no row", index.prepare, message, keys)
 
 
-def test_prepared_queries_have_seeds_of_their_own() -> None:
+def test_prepared_queries_have_seeds_of_their_own():
     index = Index(floats(4, 8, 29))
     client = Client(index.settings)
     _, body = wire.unpack("preparation", client.prepare(20), {"settings": str, "count": int})
@@ -97,7 +95,7 @@ def test_prepared_queries_have_seeds_of_their_own() -> None:
     assert len({q[-80:-32] for q in queries}) == 20
 
 
-def test_prepared_answers_have_ids_and_norms() -> None:
+def test_prepared_answers_have_ids_and_norms():
     """Parts of a ticket that no query changes; each ticket has a message of its own."""
     vectors = bytes_of(5000, 12, 31)
     ids = np.random.default_rng(32).permutation(10**6)[:5000]
@@ -113,19 +111,19 @@ def test_prepared_answers_have_ids_and_norms() -> None:
         assert (scores.tolist(), named.tolist()) == ([0], [ids[row]])
 
 
-def seed_of(query: bytes) -> bytes:
+def seed_of(query):
     return bytes(wire.unpack("query", query, {"settings": str, "count": int})[1][:32])
 
 
 @pytest.mark.fact_of_the_cpu("children of fork() use contexts")
-def test_no_two_processes_have_queries_of_one_seed() -> None:
+def test_no_two_processes_have_queries_of_one_seed():
     """Two queries with one seed reveal the difference of their messages: their second halves differ by it."""
     vectors = floats(30, 8, 33)
     index = Index(vectors)
     client = Client(index.settings)
     made = index.prepare(client.prepare(3), client.keys)
 
-    def ask(row: int) -> list[str]:
+    def ask(row):
         refused = ""
         try:
             client.query(vectors[row], prepared=True)
@@ -138,7 +136,7 @@ def test_no_two_processes_have_queries_of_one_seed() -> None:
 
     sent = [client.query(vectors[0], prepared=True)]
     for row in (3, 7):
-        refused, left, *queries = literal_eval(in_child(lambda row=row: ask(row)))  # type: ignore[misc]
+        refused, left, *queries = literal_eval(in_child(lambda row=row: ask(row)))
         assert "no prepared query is left" in refused
         assert left == "0"
         sent += map(base64.b64decode, queries)
@@ -152,13 +150,13 @@ def test_no_two_processes_have_queries_of_one_seed() -> None:
 
 
 @pytest.mark.fact_of_the_cpu("children of fork() use contexts")
-def test_a_child_asks_while_a_thread_of_its_parent_holds_the_client() -> None:
+def test_a_child_asks_while_a_thread_of_its_parent_holds_the_client():
     vectors = floats(30, 8, 34)
     index = Index(vectors)
     client = Client(index.settings)
     made = tickets_of(index, client, 2)
 
-    def ask() -> list[int]:
+    def ask():
         client.prepare(1)
         query = client.query(vectors[4], prepared=True)
         assert made.memory_bytes == 2 * index.ticket_bytes
@@ -172,11 +170,11 @@ def test_a_child_asks_while_a_thread_of_its_parent_holds_the_client() -> None:
             end()
 
 
-def tickets_of(index: Index, client: Client, count: int) -> tickets.Tickets:
+def tickets_of(index, client, count):
     return index.prepare(client.prepare(count), client.keys)
 
 
-def test_a_second_query_under_one_seed_is_refused() -> None:
+def test_a_second_query_under_one_seed_is_refused():
     vectors = floats(30, 8, 35)
     index = Index(vectors)
     client = Client(index.settings)
@@ -199,7 +197,7 @@ def test_a_second_query_under_one_seed_is_refused() -> None:
     assert client.decrypt(index.query(third, others), k=1)[1].tolist() == [3]
 
 
-def test_seeds_are_remembered_up_to_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_seeds_are_remembered_up_to_a_number(monkeypatch):
     monkeypatch.setattr(tickets, "_SEEDS", 3)
     seeds = tickets.Seeds()
     for number in range(4):
@@ -218,13 +216,13 @@ def test_seeds_are_remembered_up_to_a_number(monkeypatch: pytest.MonkeyPatch) ->
         raises(hm.errors.SecurityError, "", seeds.note, bytes([number]), b"third")
 
 
-def test_tickets_join_themselves_and_each_other() -> None:
+def test_tickets_join_themselves_and_each_other():
     index = Index(floats(30, 8, 36))
     client = Client(index.settings)
     a, b = (tickets_of(index, client, 3) for _ in range(2))
-    done: list[int] = []
+    done = []
 
-    def join(times: int) -> None:
+    def join(times):
         for number in range(times):
             (a, b)[number % 2].join((b, a)[number % 2])
             a.join(a)
@@ -244,7 +242,7 @@ def test_tickets_join_themselves_and_each_other() -> None:
         assert len(a) == left
 
 
-def test_tickets_of_another_version_give_way() -> None:
+def test_tickets_of_another_version_give_way():
     vectors = floats(30, 8, 38)
     index = Index(vectors)
     client = Client(index.settings)

@@ -1,25 +1,20 @@
 """Searches of random and of odd numbers beside NumPy on the same numbers."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import hemera as hm
 from hemera.search import Client, Index
 
 from ..refusals import raises
-from .search_cases import Metric, ask, bytes_of
+from .search_cases import ask, bytes_of
 
-METRICS: tuple[Metric, ...] = ("cosine", "dot", "l2")
+METRICS = ("cosine", "dot", "l2")
 DIMS = 6
 ROWS = 60
 
 
-def clear_scores(rows: NDArray[Any], query: NDArray[Any], metric: Metric) -> NDArray[np.float64]:
+def clear_scores(rows, query, metric):
     """NumPy's scores, of rows and a query that are divided by the largest of their numbers, as squares of
     numbers around 1e200 are none; times its square."""
     unit = float(max(np.abs(rows).max(), np.abs(query).max()))
@@ -31,7 +26,7 @@ def clear_scores(rows: NDArray[Any], query: NDArray[Any], metric: Metric) -> NDA
     return np.asarray(found * unit * unit)
 
 
-def rows_of(kind: str, random: np.random.Generator) -> NDArray[np.float64]:
+def rows_of(kind, random):
     rows = random.normal(size=(ROWS, DIMS))
     if kind == "unlike columns":
         return rows * 10.0 ** random.uniform(-3, 3, DIMS)
@@ -46,7 +41,7 @@ def rows_of(kind: str, random: np.random.Generator) -> NDArray[np.float64]:
     return rows * {"around 1e140": 1e140, "around 1e-140": 1e-140}.get(kind, 1.0)
 
 
-def made(rows: NDArray[Any], metric: Metric, encrypted: bool, exact: bool = False) -> tuple[Any, Client]:
+def made(rows, metric, encrypted, exact=False):
     """An index of rows, of plain or of encrypted ones, and a client of it."""
     if encrypted:
         client = Client.owning(rows, metric, exact=exact)
@@ -67,9 +62,7 @@ KINDS = [
 ]
 
 
-def largest_errors(
-    index: Index, rows: NDArray[Any], query: NDArray[Any], metric: Metric
-) -> NDArray[np.float64]:
+def largest_errors(index, rows, query, metric):
     """The largest error of each row's score: at most half a step in each number by rounding, and less than
     eight deviations by noise."""
     settings, told = index.settings, index.expected_error
@@ -88,7 +81,7 @@ def largest_errors(
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.filterwarnings("ignore::hemera.errors.PrecisionWarning")
-def test_scores_are_within_the_errors_that_are_told(kind: str, metric: Metric, encrypted: bool) -> None:
+def test_scores_are_within_the_errors_that_are_told(kind, metric, encrypted):
     if metric == "cosine" and kind == "zero rows":
         raises(hm.errors.ParameterError, "zero", Index, rows_of(kind, np.random.default_rng(1)))
         return
@@ -112,7 +105,7 @@ def test_scores_are_within_the_errors_that_are_told(kind: str, metric: Metric, e
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.filterwarnings("ignore::hemera.errors.PrecisionWarning")
 @pytest.mark.parametrize("types", [("f8", "i1"), ("i1", "f4"), ("f4", "f8"), ("i1", "i1")])
-def test_rows_of_another_type_are_added(types: tuple[str, str], metric: Metric, encrypted: bool) -> None:
+def test_rows_of_another_type_are_added(types, metric, encrypted):
     """In the integers of the index, whose scale is that of the first rows."""
     random = np.random.default_rng(8)
     first, added = (random.uniform(-99, 99, (9, DIMS)).astype(each) for each in types)
@@ -126,7 +119,7 @@ def test_rows_of_another_type_are_added(types: tuple[str, str], metric: Metric, 
 
 
 @pytest.mark.parametrize("encrypted", [False, True])
-def test_a_query_of_zeros(encrypted: bool) -> None:
+def test_a_query_of_zeros(encrypted):
     """Its inner products are 0, its distances squared norms, and none is negative."""
     rows = np.random.default_rng(2).normal(size=(ROWS, DIMS)) * 3
     rows[:5] = [[0.0], [1e-6], [1e-3], [0.0], [-1e-6]]
@@ -146,7 +139,7 @@ def test_a_query_of_zeros(encrypted: bool) -> None:
 
 
 @pytest.mark.parametrize("size", [1e-200, 1e-30, 1e30, 1e200])
-def test_queries_of_any_size(size: float) -> None:
+def test_queries_of_any_size(size):
     random = np.random.default_rng(4)
     rows, query = random.normal(size=(ROWS, DIMS)), random.normal(size=DIMS)
     for metric in ("cosine", "dot"):
@@ -163,7 +156,7 @@ def test_queries_of_any_size(size: float) -> None:
 
 
 @pytest.mark.parametrize("size", [1e-300, 1e-200, 1e200, 1e300])
-def test_rows_of_any_size(size: float) -> None:
+def test_rows_of_any_size(size):
     random = np.random.default_rng(5)
     rows, query = random.normal(size=(ROWS, DIMS)), random.normal(size=DIMS)
     cosines, near = Index(rows * size), Index(rows)
@@ -179,11 +172,11 @@ def test_rows_of_any_size(size: float) -> None:
         assert np.abs(found / size - rows @ query).max() < 0.1
 
 
-def test_scores_that_are_no_doubles_are_refused() -> None:
+def test_scores_that_are_no_doubles_are_refused():
     rows = np.eye(DIMS) + 0.5
     refused = pytest.raises(hm.errors.RangeError, match="no doubles: multiply")
     for metric, large, small in (("dot", 1e299, 1e-290), ("l2", 1e149, 1e-310)):
-        index = Index(rows, metric)  # type: ignore[arg-type]
+        index = Index(rows, metric)
         client = Client(index.settings)
         client.query(np.full(DIMS, large))
         with refused:
@@ -209,7 +202,7 @@ def test_scores_that_are_no_doubles_are_refused() -> None:
 
 @pytest.mark.parametrize(("metric", "exact"), [*((m, False) for m in METRICS), ("dot", True), ("l2", True)])
 @pytest.mark.parametrize("rows", [1, 4096])
-def test_answers_by_wrong_keys_are_noise(metric: Metric, exact: bool, rows: int) -> None:
+def test_answers_by_wrong_keys_are_noise(metric, exact, rows):
     database = bytes_of(rows, DIMS, 9) if exact else bytes_of(rows, DIMS, 9).astype(np.float32)
     index = Index(database, metric, exact=exact)
     first, second = Client(index.settings), Client(index.settings)
@@ -230,7 +223,7 @@ def test_answers_by_wrong_keys_are_noise(metric: Metric, exact: bool, rows: int)
 
 @pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize("sign", [-1, 1])
-def test_the_largest_scores_are_no_noise(exact: bool, sign: int) -> None:
+def test_the_largest_scores_are_no_noise(exact, sign):
     """Rows of the longest vectors of int8, and queries along them."""
     for dims in (1, 31) if exact else (1, 31, 512):
         database = np.full((3, dims), -128, np.int8)
@@ -248,7 +241,7 @@ def test_the_largest_scores_are_no_noise(exact: bool, sign: int) -> None:
         assert np.abs(found - distances).max() <= 16 * vault.expected_error.noise * np.linalg.norm(x)
 
 
-def test_an_answer_whose_norms_are_no_numbers() -> None:
+def test_an_answer_whose_norms_are_no_numbers():
     database = bytes_of(3, DIMS, 9)
     owner = Client.owning(database, "dot")
     index = Index(owner.encrypt(database))

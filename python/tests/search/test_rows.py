@@ -1,10 +1,7 @@
 """Rows of an index, plain or encrypted, that come and go, and its files."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -21,7 +18,7 @@ class Changed:
 
     vectors = bytes_of(DEGREE + 600, 6, 10)
 
-    def __init__(self, encrypted: bool, rows: slice, first: int) -> None:
+    def __init__(self, encrypted, rows, first):
         taken = self.vectors[rows]
         self.known = dict(zip(range(first, first + len(taken)), taken, strict=True))
         ids = np.arange(first, first + len(taken))
@@ -32,7 +29,7 @@ class Changed:
             self.index = Index(taken, "dot", ids=ids)
             self.client = Client(self.index.settings)
 
-    def add(self, rows: slice, first: int, *, named: bool = False) -> None:
+    def add(self, rows, first, *, named=False):
         taken, version = self.vectors[rows], self.index.version
         ids = np.arange(first, first + len(taken))
         more = {"ids": ids} if named else {}
@@ -44,12 +41,12 @@ class Changed:
         assert (added.tolist(), self.index.version) == (ids.tolist(), version + 1)
         self.known.update(zip(ids.tolist(), taken, strict=True))
 
-    def remove(self, ids: Any) -> None:
+    def remove(self, ids):
         self.index.remove(ids)
         for i in np.asarray(ids).tolist():
             del self.known[i]
 
-    def check(self, memory: int) -> None:
+    def check(self, memory):
         index, x = self.index, floats(1, 6, len(self.known))[0]
         scores, ids = ask(index, self.client, x)
         assert len(index) == len(ids) == len(self.known)
@@ -62,7 +59,7 @@ class Changed:
         assert index.memory_bytes == memory
 
 
-def test_rows_are_added_and_removed() -> None:
+def test_rows_are_added_and_removed():
     block = DEGREE * (6 * 8 + 16)  # bytes of rows in whole multiples of 16
     changed = Changed(False, slice(0, DEGREE - 5), 1000)
     changed.check(block)
@@ -80,7 +77,7 @@ def test_rows_are_added_and_removed() -> None:
     changed.check(block)
 
 
-def test_encrypted_rows_are_added_and_removed() -> None:
+def test_encrypted_rows_are_added_and_removed():
     block = DEGREE * 6 * 16
     changed = Changed(True, slice(0, 1000), 5000)
     changed.add(slice(1000, 1010), 6000)  # behind the others
@@ -103,7 +100,7 @@ def test_encrypted_rows_are_added_and_removed() -> None:
     changed.check(block)
 
 
-def test_removed_rows_leave_nothing_in_answers() -> None:
+def test_removed_rows_leave_nothing_in_answers():
     """Also not in the coefficients that clients do not look at: bit for bit as if they had not been there."""
     vectors = bytes_of(DEGREE + 8, 3, 23)
     index = Index(vectors, "dot", ids=np.arange(DEGREE + 8) + 5)
@@ -119,7 +116,7 @@ def test_removed_rows_leave_nothing_in_answers() -> None:
         assert bodies[0] == bodies[1]
 
 
-def test_answers_name_their_ids_only_where_they_must() -> None:
+def test_answers_name_their_ids_only_where_they_must():
     vectors = bytes_of(150, 4, 11)
     index = Index(vectors, "dot")
     client = Client(index.settings)
@@ -138,7 +135,7 @@ def test_answers_name_their_ids_only_where_they_must() -> None:
     assert other.decrypt(answer)[1].tolist() == [1, 0, 2]
 
 
-def test_files_and_messages_of_version_1() -> None:
+def test_files_and_messages_of_version_1():
     """Files that were written once load for ever: a query under a key that is kept has its scores still."""
     folder = Path(__file__).parents[3] / "tests" / "vectors" / "search"
     wanted = json.loads((folder / "values.json").read_text())
@@ -156,7 +153,7 @@ def test_files_and_messages_of_version_1() -> None:
     assert ids.tolist() == wanted["ids"]
 
 
-def test_a_block_is_added_to_sixteen_times() -> None:
+def test_a_block_is_added_to_sixteen_times():
     vectors = bytes_of(40, 3, 8)
     owner = Client.owning(vectors, "dot", exact=True)
     index = Index(owner.encrypt(vectors[:1]))
@@ -177,7 +174,7 @@ def test_a_block_is_added_to_sixteen_times() -> None:
     assert 1.5 < index.expected_error.noise / before < 3
 
 
-def test_distances_of_moved_and_added_rows() -> None:
+def test_distances_of_moved_and_added_rows():
     """The squared norms go where their rows go."""
     vectors = doubles(2 * DEGREE + 10, 3, 9)
     vectors[::2] *= 4
@@ -198,23 +195,23 @@ def test_distances_of_moved_and_added_rows() -> None:
 class _Full:
     """A database that has no room for rows."""
 
-    def __init__(self, database: Any) -> None:
+    def __init__(self, database):
         self._database = database
 
-    def place(self, *_: object) -> None:
+    def place(self, *_):
         raise hm.errors.OutOfMemoryError("no room")
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name):
         return getattr(self._database, name)
 
 
-def test_rows_that_have_no_room_leave_the_index_as_it_was() -> None:
+def test_rows_that_have_no_room_leave_the_index_as_it_was():
     vectors = doubles(DEGREE + 100, 3, 20)
     owner = Client.owning(vectors, "l2")
     index = Index(owner.encrypt(vectors[:50]))
     databases = list(index._rows._databases)
     for rows in (vectors[50:60], vectors):  # behind the others, and two blocks more
-        index._rows._databases = [databases[0], _Full(databases[1])]  # type: ignore[list-item]
+        index._rows._databases = [databases[0], _Full(databases[1])]
         raises(hm.errors.OutOfMemoryError, "", index.add, owner.encrypt(rows))
         index._rows._databases = databases
         assert len(index) == 50
@@ -227,7 +224,7 @@ def test_rows_that_have_no_room_leave_the_index_as_it_was() -> None:
     assert np.abs(scores - expected).max() < 16 * index.expected_error.noise
 
 
-def test_files(tmp_path: Path) -> None:
+def test_files(tmp_path):
     vectors = doubles(DEGREE + 120, 4, 11)
     owner = Client.owning(vectors, "l2")
     index = Index(owner.encrypt(vectors, ids=np.arange(DEGREE + 120) * 3))
@@ -248,7 +245,7 @@ def test_files(tmp_path: Path) -> None:
     assert 2 * DEGREE * 5 * 12 < size < 2 * DEGREE * (5 * 12 + 8) + 1000
 
 
-def test_damaged_files_are_refused(tmp_path: Path) -> None:
+def test_damaged_files_are_refused(tmp_path):
     vectors = doubles(5, 2, 19)
     owner = Client.owning(vectors)
     Index(owner.encrypt(vectors)).save(tmp_path / "index")
@@ -259,7 +256,7 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
     assert len(Index.load(wire.pack("encrypted index", header, right))) == 5
     ids, places, rest = right[: 8 * DEGREE], right[8 * DEGREE : 8 * DEGREE + 16], right[8 * DEGREE + 16 :]
 
-    def i8(*values: int) -> bytes:
+    def i8(*values):
         return np.array(values, "<i8").tobytes()
 
     for changed, wrong in [
@@ -283,7 +280,7 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
     raises(hm.errors.FormatError, "", Index.load, owner.encrypt(vectors))
 
 
-def test_encrypted_files_and_messages_of_version_1() -> None:
+def test_encrypted_files_and_messages_of_version_1():
     """Files that were written once load for ever."""
     folder = Path(__file__).parents[3] / "tests" / "vectors" / "search"
     rows = Index((folder / "encrypted-rows.hemera").read_bytes())

@@ -1,24 +1,20 @@
 """Encrypted search beside NumPy on the same integers."""
 
-from __future__ import annotations
-
 import math
-from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import hemera as hm
 from hemera.search import Client, Index, Settings
 from hemera.search.answers import Scores
 
 from ..refusals import raises
-from .search_cases import DEGREE, Metric, ask, bytes_of, doubles, floats
+from .search_cases import DEGREE, ask, bytes_of, doubles, floats
 from .search_cases import scores_of as scores_of_vectors
 
 
-def integers(vectors: NDArray[Any], metric: Metric, scale: float) -> NDArray[np.float64]:
+def integers(vectors, metric, scale):
     """The database's integers, by NumPy: the oracle's first half."""
     wide = vectors.astype(np.float64)
     if metric == "cosine":
@@ -26,7 +22,7 @@ def integers(vectors: NDArray[Any], metric: Metric, scale: float) -> NDArray[np.
     return np.rint(wide * scale)
 
 
-def scores_of(rows: NDArray[np.float64], queries: NDArray[Any], metric: Metric) -> NDArray[np.float64]:
+def scores_of(rows, queries, metric):
     """[query, row]. Rows of cosines have the norm 1 up to their rounding."""
     wide = np.atleast_2d(queries).astype(np.float64)
     if metric == "cosine":
@@ -36,7 +32,7 @@ def scores_of(rows: NDArray[np.float64], queries: NDArray[Any], metric: Metric) 
 
 @pytest.mark.parametrize("metric", ["cosine", "dot", "l2"])
 @pytest.mark.parametrize(("rows", "dims"), [(DEGREE + 500, 100), (300, 32)])
-def test_scores_and_ranking_are_those_of_numpy(metric: Metric, rows: int, dims: int) -> None:
+def test_scores_and_ranking_are_those_of_numpy(metric, rows, dims):
     vectors, x = floats(rows, dims, 1) * 3, floats(1, dims, 2)[0] * 5
     index = Index(vectors, metric)
     client = Client(index.settings)
@@ -70,7 +66,7 @@ def test_scores_and_ranking_are_those_of_numpy(metric: Metric, rows: int, dims: 
     assert error < told / 100
 
 
-def test_the_noise_of_a_last_block_with_one_row() -> None:
+def test_the_noise_of_a_last_block_with_one_row():
     """Half of a row's noise comes from the other rows of its block; nearly all rows are in the full one."""
     vectors = np.where(bytes_of(DEGREE + 1, 32, 40) < 0, -127, 127).astype(np.int8)
     index = Index(vectors, "dot")
@@ -85,7 +81,7 @@ def test_the_noise_of_a_last_block_with_one_row() -> None:
 @pytest.mark.parametrize(
     ("encrypted", "rows", "dims"), [(False, 8192 + 7, 33), (False, 100, 1), (True, 40, 6)]
 )
-def test_exact_scores_are_numpys_integers(metric: Metric, encrypted: bool, rows: int, dims: int) -> None:
+def test_exact_scores_are_numpys_integers(metric, encrypted, rows, dims):
     vectors = bytes_of(rows, dims, 3)
     vectors[0], vectors[1], vectors[2:-1:5] = -128, 127, 0
     vectors[rows // 2 : rows // 2 * 2] = vectors[: rows // 2]  # rows of one score keep their order
@@ -110,7 +106,7 @@ def test_exact_scores_are_numpys_integers(metric: Metric, encrypted: bool, rows:
         assert best[i].tolist() == expected[i][order].tolist()
 
 
-def test_the_largest_exact_scores() -> None:
+def test_the_largest_exact_scores():
     vectors = np.full((3, 64), -128, np.int8)
     vectors[1] = 127
     vectors[2, ::2] = 5
@@ -126,7 +122,7 @@ def test_the_largest_exact_scores() -> None:
 
 @pytest.mark.parametrize("bound", [127, 128])
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.int64, np.uint64])
-def test_the_largest_query_of_each_type(dtype: type[np.integer[Any]], bound: int) -> None:
+def test_the_largest_query_of_each_type(dtype, bound):
     index = Index(bytes_of(3, 4, 8), "dot", exact=True, query_bound=bound)
     client, limits = Client(index.settings), np.iinfo(dtype)
     for entry in {-bound - 1, -bound, bound, bound + 1, limits.min, limits.max}:
@@ -141,7 +137,7 @@ def test_the_largest_query_of_each_type(dtype: type[np.integer[Any]], bound: int
 
 
 @pytest.mark.parametrize("dims", [1, 2, 2100])
-def test_vectors_of_the_shortest_and_longest(dims: int) -> None:
+def test_vectors_of_the_shortest_and_longest(dims):
     vectors = bytes_of(5, dims, 5)
     index = Index(vectors, "dot")
     client = Client(index.settings)
@@ -151,7 +147,7 @@ def test_vectors_of_the_shortest_and_longest(dims: int) -> None:
     assert np.abs(found - expected).max() < 10 * index.expected_error.noise * np.linalg.norm(x)
 
 
-def test_int8_is_taken_as_it_is_and_normalized_for_cosines() -> None:
+def test_int8_is_taken_as_it_is_and_normalized_for_cosines():
     vectors = bytes_of(50, 8, 7)
     assert Index(vectors, "dot").settings.program.scale == 1
     assert Index(vectors, "dot").expected_error.quantization == 0

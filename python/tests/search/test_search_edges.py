@@ -1,12 +1,8 @@
 """Rows, ids, blocks and texts of searches at their edges."""
 
-from __future__ import annotations
-
 import re
 import warnings
-from collections.abc import Iterator
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,11 +13,11 @@ from hemera.errors import FormatError, MismatchError, ParameterError, PrecisionW
 from hemera.search import Client, Index, wire
 
 from ..refusals import raises
-from .search_cases import DEGREE, Metric, ask, bytes_of, floats
+from .search_cases import DEGREE, ask, bytes_of, floats
 from .threshold_cases import in_small_rings
 
 
-def both(rows: Any, metric: Metric = "dot", **options: Any) -> dict[str, tuple[Any, Any]]:
+def both(rows, metric="dot", **options):
     """Indexes of rows, and what makes rows to add."""
     owner = Client.owning(rows, metric, **options)
     return {
@@ -32,7 +28,7 @@ def both(rows: Any, metric: Metric = "dot", **options: Any) -> dict[str, tuple[A
 
 @pytest.mark.parametrize("kind", ["clear", "encrypted"])
 @pytest.mark.parametrize("metric", ["dot", "l2"])
-def test_entries_fit_up_to_half_a_step_above_the_largest(kind: str, metric: Metric) -> None:
+def test_entries_fit_up_to_half_a_step_above_the_largest(kind, metric):
     rows = floats(3, 2)
     index, made = both(rows, metric, largest=4.0)[kind]
     last = 4.0 * 127.5 / 127
@@ -42,7 +38,7 @@ def test_entries_fit_up_to_half_a_step_above_the_largest(kind: str, metric: Metr
             index.add(made(np.array([[sign * last * (1 + 1e-4), 0.5]]))[0])
 
 
-def test_blocks_that_move_keep_their_messages() -> None:
+def test_blocks_that_move_keep_their_messages():
     """As an index that never had the rows before them: errors, and the room for further messages."""
     rows = bytes_of(DEGREE, 2)
     owner = Client.owning(rows, "dot")
@@ -65,7 +61,7 @@ def test_blocks_that_move_keep_their_messages() -> None:
     np.testing.assert_allclose(scores, [expected[i] for i in ids.tolist()], atol=0.5)
 
 
-def test_warnings_tell_as_many_rows_as_are_wrong() -> None:
+def test_warnings_tell_as_many_rows_as_are_wrong():
     """More than a tenth of the queries that they name, which are 32 at most."""
     random, seen = np.random.default_rng(11), set()
     for count in (20, 60):
@@ -76,7 +72,7 @@ def test_warnings_tell_as_many_rows_as_are_wrong() -> None:
                     rows[:, 0] = np.round(rows[:, 0] / ratio) * ratio
                 with warnings.catch_warnings(record=True) as caught:
                     warnings.simplefilter("always", PrecisionWarning)
-                    Index(rows, metric)  # type: ignore[arg-type]
+                    Index(rows, metric)
                 for each in caught:
                     told = re.match(r"of (\d+) (rows|queries)\D*, (\d+) find one", str(each.message))
                     assert told is not None
@@ -87,15 +83,15 @@ def test_warnings_tell_as_many_rows_as_are_wrong() -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_all_have_the_threads_that_are_asked_for(threads: int, tmp_path: Any) -> None:
+def test_all_have_the_threads_that_are_asked_for(threads, tmp_path):
     rows = floats(3, 4)
     with in_small_rings():
-        indexes: list[Any] = [
+        indexes = [
             Index(rows, threads=threads),
             search.Index(rows, answers=search.Threshold(), threads=threads),
             search.Index(rows, answers=search.Top(), threads=threads),
         ]
-        clients: list[Any] = [
+        clients = [
             Client(indexes[0].settings, threads=threads),
             Client.owning(rows, threads=threads),
             search.Client(indexes[1].settings, threads=threads),
@@ -112,11 +108,11 @@ def test_all_have_the_threads_that_are_asked_for(threads: int, tmp_path: Any) ->
     assert len({context.description for context in contexts}) == 1
 
 
-def _next(seeds: Iterator[bytes], *_: object) -> tuple[bytes, None]:
+def _next(seeds, *_):
     return next(seeds), None
 
 
-def test_as_many_queries_are_prepared_as_there_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_as_many_queries_are_prepared_as_there_may_be(monkeypatch):
     """100,000 in a message, on both sides."""
     index = Index(bytes_of(1, 1), "dot")
     settings = index.settings
@@ -143,11 +139,11 @@ def test_as_many_queries_are_prepared_as_there_may_be(monkeypatch: pytest.Monkey
         (3 * 2.0**-12, 4 * 2.0**-12, 12 - np.log2(5)),
     ],
 )
-def test_bits_are_above_both_errors(noise: float, rounding: float, bits: float) -> None:
+def test_bits_are_above_both_errors(noise, rounding, bits):
     assert search.settings.Errors(noise, rounding).bits == pytest.approx(bits)
 
 
-def test_queries_in_the_clear_have_16_bits() -> None:
+def test_queries_in_the_clear_have_16_bits():
     rows = bytes_of(5, 2)
     owner = Client.owning(rows, "dot", exact=True, query_bound=40_000)
     index = Index(owner.encrypt(rows))
@@ -162,7 +158,7 @@ def test_queries_in_the_clear_have_16_bits() -> None:
 
 
 @pytest.mark.parametrize(("most", "count"), [(None, 3), (0, 0), (1, 1), (3, 3), (9, 3)])
-def test_as_many_tickets_as_are_wanted_of_the_first_queries(most: int | None, count: int) -> None:
+def test_as_many_tickets_as_are_wanted_of_the_first_queries(most, count):
     rows = bytes_of(3, 2)
     index = Index(rows, "dot", exact=True)
     client = Client(index.settings)

@@ -1,13 +1,9 @@
 """docs/search.md: its programs run, each by itself, and find the rows of NumPy."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import pytest
 
 import hemera as hm
 
@@ -19,25 +15,25 @@ PROGRAMS = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8")
 ADDRESS = "https://search.example.org"
 
 
-def ran(*words: str, changed: tuple[str, str] = ("", "")) -> dict[str, Any]:
+def ran(*words, changed=("", "")):
     """The names of the program that has these words, after it ran."""
     (program,) = (each for each in PROGRAMS if all(word in each for word in words))
     assert changed[0] in program
-    space: dict[str, Any] = {}
+    space = {}
     exec(compile(program.replace(*changed) if changed[0] else program, "docs/search.md", "exec"), space)
     return space
 
 
-def cosines(space: dict[str, Any]) -> Any:
+def cosines(space):
     vectors, x = np.asarray(space["vectors"], np.float64), space["x"]
     return vectors @ x / np.linalg.norm(vectors, axis=1) / np.linalg.norm(x)
 
 
-def test_all_programs_are_tried() -> None:
+def test_all_programs_are_tried():
     assert len(PROGRAMS) == 8
 
 
-def test_an_index_and_prepared_queries() -> None:
+def test_an_index_and_prepared_queries():
     space = ran('hm.search.Index(vectors, metric="cosine")')
     expected = cosines(space)
     assert len(space["ids"]) == 10
@@ -49,7 +45,7 @@ def test_an_index_and_prepared_queries() -> None:
     assert abs(scores[0] - cosines(space)[17]) < 0.01
 
 
-def test_an_encrypted_database() -> None:
+def test_an_encrypted_database():
     space = ran("owner.encrypt(vectors))", "seen")
     expected = cosines(space)
     assert space["ids"][0] == 17
@@ -59,7 +55,7 @@ def test_an_encrypted_database() -> None:
     assert abs(scores[0] - expected[17]) < 0.01
 
 
-def test_thresholds() -> None:
+def test_thresholds():
     with in_small_rings():
         space = ran("hm.search.Threshold", "hm.search.Index(vectors")
         owned = ran("hm.search.Threshold", "owner.encrypt")
@@ -74,7 +70,7 @@ def test_thresholds() -> None:
     assert owned["found"].ids.tolist() == np.flatnonzero(cosines(owned) > 0.7).tolist()
 
 
-def test_the_first_rows() -> None:
+def test_the_first_rows():
     with in_small_rings():
         space = ran("hm.search.Top", changed=("margin=2**-5", "margin=2**-4"))
     scores, first = cosines(space), space["first"].ids.tolist()
@@ -84,7 +80,7 @@ def test_the_first_rows() -> None:
     assert set(surely) <= set(first) <= set(range(len(scores))) - set(never)
 
 
-def test_served_indexes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_served_indexes(tmp_path, monkeypatch):
     rows = np.random.default_rng(164).normal(size=(12, 64))
     numbers = np.arange(24.0).reshape(12, 2)
     scores = rows @ np.ones(64) / np.linalg.norm(rows, axis=1) / 8
@@ -98,7 +94,7 @@ def test_served_indexes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
             ("products", hm.search.Index(rows, answers=hm.search.Threshold(), payloads=numbers)),
             ("offers", hm.search.Index(rows[:8], answers=hm.search.Top(margin=2.0**-4))),
         ):
-            index.save(tmp_path / f"{name}.hemera-index")  # type: ignore[attr-defined]
+            index.save(tmp_path / f"{name}.hemera-index")
             home.add_index(tmp_path / f"{name}.hemera-index")
         monkeypatch.setenv("HEMERA_TOKEN", home.clients.add("alice"))
         with serving(home) as server:

@@ -1,7 +1,5 @@
 """Queries of several clients in one pass, and files of either kind of index."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -14,14 +12,14 @@ from ..refusals import raises
 ROWS, DIMS = 4096 + 40, 12
 
 
-def vectors(rows: int = ROWS, seed: int = 1) -> np.ndarray:
+def vectors(rows=ROWS, seed=1):
     return np.random.default_rng(seed).integers(-128, 128, (rows, DIMS)).astype(np.int8)
 
 
 @pytest.mark.parametrize("metric", ["dot", "l2"])
-def test_each_client_reads_its_own_scores(metric: str) -> None:
+def test_each_client_reads_its_own_scores(metric):
     database = vectors()
-    index = Index(database, metric, ids=np.arange(ROWS) + 5, exact=True)  # type: ignore[arg-type]
+    index = Index(database, metric, ids=np.arange(ROWS) + 5, exact=True)
     alice, bob = Client(index.settings), Client(index.settings)
     queries = np.random.default_rng(2).integers(-127, 128, (4, DIMS))
     asked = [
@@ -43,7 +41,7 @@ def test_each_client_reads_its_own_scores(metric: str) -> None:
     assert alice.decrypt(answers[2])[0].tolist() == expected[3:].tolist()
 
 
-def test_encrypted_rows() -> None:
+def test_encrypted_rows():
     database = vectors(300)
     owner = Client.owning(database, "l2", exact=True)
     index = Index(owner.encrypt(database))
@@ -57,7 +55,7 @@ def test_encrypted_rows() -> None:
     assert again.decrypt(second)[0].tolist() == expected[1:].tolist()
 
 
-def test_one_bad_message_answers_none() -> None:
+def test_one_bad_message_answers_none():
     index = Index(vectors(20), "dot")
     client, other = Client(index.settings), Client(Settings(DIMS, "l2", Scores()))
     good = (client.query(np.ones(DIMS)), client.keys)

@@ -9,17 +9,16 @@ import numpy as np
 import pytest
 
 from hemera.errors import FormatError, MismatchError
-from hemera.objects.keys import Keys
 from hemera.search import Client, Index, Threshold, Top
 from hemera.search.comparisons import circuit
 
 from ..refusals import raises
-from .threshold_cases import MARGIN, World, floats, payloads_of, require_right
+from .threshold_cases import MARGIN, floats, payloads_of, require_right
 
 pytestmark = pytest.mark.usefixtures("small_rings")
 
 
-def test_messages_of_several_clients(clear: World) -> None:
+def test_messages_of_several_clients(clear):
     """Each is answered by its own keys, as if it came alone."""
     other = Client(clear.index.settings)
     queries = [
@@ -27,7 +26,7 @@ def test_messages_of_several_clients(clear: World) -> None:
         other.query(-clear.x, 0.1),
         clear.client.query(clear.x, -0.3),
     ]
-    keys: list[bytes | Keys] = [clear.keys, other.keys, clear.client.keys]
+    keys = [clear.keys, other.keys, clear.client.keys]
     answers = clear.index.query_many(list(zip(queries, keys, strict=True)))
     for client, answer, relative in zip(
         (clear.client, other, clear.client),
@@ -42,9 +41,7 @@ def test_messages_of_several_clients(clear: World) -> None:
 
 
 @pytest.mark.parametrize(("kind", "at_once"), [("clear", 3), ("clear", 100), ("encrypted", 3), ("top", 3)])
-def test_messages_of_one_client_are_compared_together(
-    kind: str, at_once: int, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_messages_of_one_client_are_compared_together(kind, at_once, request, monkeypatch):
     """Blocks, thresholds and messages of one client make batches; answers have the bits of single ones."""
     index: Any
     client: Any
@@ -73,7 +70,7 @@ def test_messages_of_one_client_are_compared_together(
     monkeypatch.setattr(circuit, "_together", lambda _, most, __: together[most])
     depths, step = [], index.settings.program.step
 
-    def watched(x: Any) -> Any:
+    def watched(x):
         depths.append(x.shape[0])
         return step(x)
 
@@ -88,7 +85,7 @@ def test_messages_of_one_client_are_compared_together(
     assert depths == batches
 
 
-def test_distances_of_several_queries(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_distances_of_several_queries(monkeypatch):
     """Queries for distances have a second ciphertext, of squared norms, each its own."""
     vectors = floats(20, seed=8)
     index = Index(vectors, "l2", answers=Threshold(margin=MARGIN))
@@ -105,14 +102,14 @@ def test_distances_of_several_queries(monkeypatch: pytest.MonkeyPatch) -> None:
         require_right(client.decrypt(answer), np.arange(20), (levels[at] - distances[at]) / units)
 
 
-def test_batches_are_for_gpus() -> None:
+def test_batches_are_for_gpus():
     for device, expected in (("cpu", 1), ("ledger", 9)):
-        ev: Any = SimpleNamespace(context=SimpleNamespace(device=device))
+        ev = SimpleNamespace(context=SimpleNamespace(device=device))
         assert circuit._together(ev, 99, 11) == expected
         assert circuit._together(ev, 10, 11) == 1
 
 
-def test_sizes_that_servers_reckon_with(clear: World, encrypted: World) -> None:
+def test_sizes_that_servers_reckon_with(clear, encrypted):
     top = Index(clear.vectors[:5], answers=Top(margin=2.0**-2), payloads=clear.payloads[:5])
     ranking = Client(top.settings)
     copies = clear.client.settings.program.layout.copies

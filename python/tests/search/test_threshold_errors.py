@@ -1,28 +1,23 @@
 """Errors of encrypted scores beside those that indexes and clients expect."""
 
-from __future__ import annotations
-
 import math
-from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from hemera.search import Client, Index, Threshold, Top
 from hemera.search.comparisons import circuit
-from hemera.search.settings import Metric
 
 from .threshold_cases import MARGIN, floats
 
 
-def scores_of(index: Index, client: Client, x: NDArray[Any]) -> list[NDArray[np.float64]]:
+def scores_of(index, client, x):
     """The decrypted halves of scores as they are compared: [slots] of each block."""
-    program: Any = index.settings.program
+    program = index.settings.program
     ev = index._context.bind(index.load_keys(client.keys))
     is_ranked = isinstance(index.settings.answers, Top)
     sent = client.query(x, k=1) if is_ranked else client.query(x, 0.0)
-    found, blocks = [], index._rows._blocks  # type: ignore[attr-defined]
+    found, blocks = [], index._rows._blocks
     parts = circuit.products(ev, [program.unpack(sent, ev).x], blocks, program)
     for halves in circuit.scores(ev, parts, program):
         here = client._context.load(halves.rescale().to_bytes())
@@ -30,17 +25,17 @@ def scores_of(index: Index, client: Client, x: NDArray[Any]) -> list[NDArray[np.
     return found
 
 
-def units(metric: str, bound: float) -> float:
+def units(metric, bound):
     """Scores over numbers from -1 to 1, for a query of norm 1."""
     return {"cosine": 1.0, "dot": bound, "l2": bound * (2 + bound)}[metric]
 
 
-def queries(count: int, dims: int, seed: int) -> NDArray[np.float64]:
+def queries(count, dims, seed):
     found = floats(count, dims, seed)
     return np.asarray(found / np.linalg.norm(found, axis=1, keepdims=True))
 
 
-def scores_by_numpy(vectors: NDArray[Any], x: NDArray[Any], metric: str) -> NDArray[np.float64]:
+def scores_by_numpy(vectors, x, metric):
     """[row], of which the largest is the nearest row's."""
     if metric == "l2":
         return np.asarray(2 * vectors @ x - (vectors**2).sum(axis=1))
@@ -48,7 +43,7 @@ def scores_by_numpy(vectors: NDArray[Any], x: NDArray[Any], metric: str) -> NDAr
     return np.asarray(vectors @ x / norms)
 
 
-def kept_scores(index: Index, x: NDArray[Any]) -> NDArray[np.float64]:
+def kept_scores(index, x):
     """The same of the rows as the index has them: in float32, over the bound."""
     entries, bound = index._rows._tables[1].astype(np.float64), index.settings.program.row_bound
     products = bound * entries[:, : len(x)] @ x
@@ -59,7 +54,7 @@ def kept_scores(index: Index, x: NDArray[Any]) -> NDArray[np.float64]:
 @pytest.mark.parametrize("metric", ["cosine", "dot", "l2"])
 @pytest.mark.parametrize(("rows", "dims"), [(64, 60), (1000, 60)])
 @pytest.mark.usefixtures("small_rings")
-def test_scores_are_off_by_the_expected_error(metric: Metric, rows: int, dims: int, encrypted: bool) -> None:
+def test_scores_are_off_by_the_expected_error(metric, rows, dims, encrypted):
     """With several copies of the rows, and with one, where a query is rotated by two steps."""
     vectors = floats(rows, dims, seed=21)
     if encrypted:  # of rows of the largest norm
@@ -88,7 +83,7 @@ def test_scores_are_off_by_the_expected_error(metric: Metric, rows: int, dims: i
 
 @pytest.mark.parametrize("metric", ["cosine", "l2"])
 @pytest.mark.usefixtures("small_rings")
-def test_few_blocks_are_turned_and_more_are_not(metric: Metric) -> None:
+def test_few_blocks_are_turned_and_more_are_not(metric):
     """The same keys give right scores while blocks come and go; 8 babies and 8 giants, that
     rotate the query for all, or sums of products of each block."""
     vectors, dims = floats(2050, 60, seed=27), 60
@@ -114,11 +109,11 @@ def test_few_blocks_are_turned_and_more_are_not(metric: Metric) -> None:
 
 @pytest.mark.parametrize("metric", ["cosine", "dot", "l2"])
 @pytest.mark.usefixtures("small_rings")
-def test_differences_of_scores_are_off_by_the_expected_error(metric: Metric) -> None:
+def test_differences_of_scores_are_off_by_the_expected_error(metric):
     vectors, errors = floats(30, 6, seed=23), []
     index = Index(vectors, metric, answers=Top(margin=MARGIN))
     client = Client(index.settings)
-    settings: Any = index.settings.program
+    settings = index.settings.program
     bound = settings.row_bound
     for x in queries(3, 6, seed=24):
         pairs = np.concatenate([each[: settings.layout.rows] for each in scores_of(index, client, x)])
@@ -131,7 +126,7 @@ def test_differences_of_scores_are_off_by_the_expected_error(metric: Metric) -> 
 
 
 @pytest.mark.usefixtures("small_rings")
-def test_removed_rows_have_no_part_in_errors() -> None:
+def test_removed_rows_have_no_part_in_errors():
     vectors = floats(40, 6, seed=25)
     vectors[7] *= 30
     index = Index(vectors, "dot", answers=Threshold(margin=MARGIN))

@@ -1,9 +1,6 @@
 """Indexes with thresholds: places in slots, rows that come and go, and messages that are refused."""
 
-from __future__ import annotations
-
 import dataclasses
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,12 +11,12 @@ from hemera.search.comparisons.layout import Layout
 from hemera.search.messages import name_of, pack_ciphertexts
 
 from ..refusals import raises
-from .threshold_cases import DIMS, MARGIN, World, floats, payloads_of, require_right
+from .threshold_cases import DIMS, MARGIN, floats, payloads_of, require_right
 
 pytestmark = pytest.mark.usefixtures("small_rings")
 
 
-def test_queries_of_other_levels(clear: World) -> None:
+def test_queries_of_other_levels(clear):
     """A server answers by the levels of its settings alone."""
     settings, client = clear.client.settings, clear.client
     ones, top = np.full(settings.params.max_slots, 0.1), settings.program.top
@@ -36,7 +33,7 @@ def test_queries_of_other_levels(clear: World) -> None:
         raises(MismatchError, "at level", clear.ask, query)
 
 
-def test_an_answer_with_other_results_is_refused(clear: World) -> None:
+def test_an_answer_with_other_results_is_refused(clear):
     mask, count = clear.client.query(clear.x, 0.2), clear.client.query(clear.x, 0.2, "count")
     header, body = wire.unpack("threshold answer", clear.ask(count))
     header["query"] = name_of(mask)
@@ -44,7 +41,7 @@ def test_an_answer_with_other_results_is_refused(clear: World) -> None:
         clear.client.decrypt(wire.pack("threshold answer", header, body))
 
 
-def test_rows_of_another_owner(encrypted: World) -> None:
+def test_rows_of_another_owner(encrypted):
     other = Client.owning(
         floats(20), answers=Threshold(margin=MARGIN, payload_bound=500), payloads=payloads_of(20)
     )
@@ -52,7 +49,7 @@ def test_rows_of_another_owner(encrypted: World) -> None:
     raises(ParameterError, "key of its owner", Client, encrypted.client.settings)
 
 
-def test_arguments(clear: World) -> None:
+def test_arguments(clear):
     client, x = clear.client, clear.x
     raises(MismatchError, "6 numbers", client.query, x[:-1], 0.5)
     raises(ParameterError, "zeros", client.query, x * 0, 0.5)
@@ -85,7 +82,7 @@ def test_arguments(clear: World) -> None:
     raises(ParameterError, "", dataclasses.replace, settings, dims=0)
 
 
-def changed(world: World, path: Path) -> None:
+def changed(world, path):
     """Removes rows, some of two blocks and all of another, and compares an answer."""
     index, client = Index.load(saved(world.index, path)), world.client
     keys = index.load_keys(client.keys)
@@ -107,16 +104,16 @@ def changed(world: World, path: Path) -> None:
     raises(MismatchError, "no row", index.query, client.query(world.x, 0.5), keys)
 
 
-def saved(index: Index, path: Path) -> Path:
+def saved(index, path):
     index.save(path)
     return path
 
 
-def test_removed_rows(world: World, tmp_path: Path) -> None:
+def test_removed_rows(world, tmp_path):
     changed(world, tmp_path / "index")
 
 
-def test_answers_have_nothing_of_removed_rows(clear: World, tmp_path: Path) -> None:
+def test_answers_have_nothing_of_removed_rows(clear, tmp_path):
     index = Index.load(saved(clear.index, tmp_path / "index"))
     best = int(np.argmax(clear.scores))
     index.remove([best])
@@ -128,7 +125,7 @@ def test_answers_have_nothing_of_removed_rows(clear: World, tmp_path: Path) -> N
         assert np.abs(slots[block].reshape(-1, index.settings.program.rows)[:, row]).max() < 1e-4
 
 
-def test_added_rows_fill_blocks_and_have_ids(clear: World) -> None:
+def test_added_rows_fill_blocks_and_have_ids(clear):
     index = Index(clear.vectors[:20], answers=Threshold(margin=MARGIN), ids=np.arange(100, 120))
     assert index.add(clear.vectors[20:25]).tolist() == [120, 121, 122, 123, 124]
     assert index.add(clear.vectors[25:], ids=np.arange(25, 50)).tolist() == list(range(25, 50))
@@ -145,7 +142,7 @@ def test_added_rows_fill_blocks_and_have_ids(clear: World) -> None:
     ("slots", "rows", "dims"),
     [(64, 64, 8), (64, 64, 64), (64, 32, 7), (64, 16, 16), (64, 8, 8), (64, 4, 3), (64, 2, 1), (64, 16, 3)],
 )
-def test_columns_and_rotations_give_the_scores(slots: int, rows: int, dims: int) -> None:
+def test_columns_and_rotations_give_the_scores(slots, rows, dims):
     layout = Layout(slots, rows, dims)
     random = np.random.default_rng(4)
     vectors, x = random.normal(size=(rows, dims)), random.normal(size=dims)
@@ -157,7 +154,7 @@ def test_columns_and_rotations_give_the_scores(slots: int, rows: int, dims: int)
     assert layout.steps * min(slots // rows, layout.width) == layout.width
 
 
-def test_thresholds_and_payloads_lie_in_copies() -> None:
+def test_thresholds_and_payloads_lie_in_copies():
     layout = Layout(32, 8, 5)
     assert np.array_equal(layout.of_thresholds(np.array([0.5])), np.full((1, 32), 0.5))
     several = layout.of_thresholds(np.arange(6.0))

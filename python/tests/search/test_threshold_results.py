@@ -1,7 +1,5 @@
 """Comparisons of encrypted scores with encrypted thresholds beside NumPy's."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -10,21 +8,20 @@ from hemera.search import Client, Index, Settings, Threshold
 from hemera.search.comparisons.layout import Layout
 
 from ..refusals import raises
-from .search_cases import Metric
-from .threshold_cases import DIMS, MARGIN, World, cosines, floats, require_right
+from .threshold_cases import DIMS, MARGIN, cosines, floats, require_right
 
 pytestmark = pytest.mark.usefixtures("small_rings")
 
 
 @pytest.mark.parametrize("threshold", [0.2, -0.3])
-def test_the_mask_is_numpys_beyond_the_margin(world: World, threshold: float) -> None:
+def test_the_mask_is_numpys_beyond_the_margin(world, threshold):
     found = world.client.decrypt(world.ask(world.client.query(world.x, threshold)))
     require_right(found, np.arange(50), world.scores - threshold)
     assert found.payloads is None
     assert 0 < len(found) < 50
 
 
-def test_counts_of_several_thresholds(world: World) -> None:
+def test_counts_of_several_thresholds(world):
     layout = world.client.settings.program.layout
     thresholds = np.linspace(-0.9, 0.9, layout.copies + 3)  # a second ciphertext of thresholds
     answer = world.ask(world.client.query(world.x, thresholds, "count"))
@@ -41,7 +38,7 @@ def test_counts_of_several_thresholds(world: World) -> None:
     assert single.shape == ()
 
 
-def test_answers_of_counts_have_nothing_else(clear: World) -> None:
+def test_answers_of_counts_have_nothing_else(clear):
     query = clear.client.query(clear.x, np.linspace(-0.5, 0.5, 7), "count")
     answer = clear.ask(query)
     unpacked = clear.client.settings.program.unpack_answer(answer, clear.client._context)
@@ -50,7 +47,7 @@ def test_answers_of_counts_have_nothing_else(clear: World) -> None:
     assert np.abs(others).max() < 1e-4
 
 
-def test_payloads_of_matches(world: World) -> None:
+def test_payloads_of_matches(world):
     answer = world.ask(world.client.query(world.x, 0.3, "payloads"))
     found = world.client.decrypt(answer)
     require_right(found, np.arange(50), world.scores - 0.3)
@@ -61,17 +58,17 @@ def test_payloads_of_matches(world: World) -> None:
     assert np.array_equal(np.rint(found.payloads[sure]), world.payloads[found.ids[sure]])
 
 
-def test_a_row_at_the_threshold_is_told_to_be_doubtful(world: World) -> None:
+def test_a_row_at_the_threshold_is_told_to_be_doubtful(world):
     place = int(np.argsort(world.scores)[30])
     found = world.client.decrypt(world.ask(world.client.query(world.x, world.scores[place])))
     assert place in found.doubtful
 
 
 @pytest.mark.parametrize(("k", "thresholds"), [(1, None), (4, 5), (50, None), (80, None)])
-def test_top_has_the_best_rows(clear: World, k: int, thresholds: int | None) -> None:
+def test_top_has_the_best_rows(clear, k, thresholds):
     asked = []
 
-    def ask(query: bytes) -> bytes:
+    def ask(query):
         asked.append(query)
         return clear.ask(query)
 
@@ -85,7 +82,7 @@ def test_top_has_the_best_rows(clear: World, k: int, thresholds: int | None) -> 
     assert len(asked) == (3 if thresholds == 5 else 2)
 
 
-def test_top_of_separated_rows_has_k() -> None:
+def test_top_of_separated_rows_has_k():
     axes = np.eye(DIMS)
     x = axes[0]
     angles = np.array([0.98, 0.97, 0.4, 0.39, -0.2, -0.8])
@@ -98,7 +95,7 @@ def test_top_of_separated_rows_has_k() -> None:
         assert found.ids.tolist() == expected
 
 
-def test_inner_products() -> None:
+def test_inner_products():
     vectors, x = floats(20, seed=8) * 4, floats(1, seed=9)[0] * 3
     index = Index(vectors, "dot", answers=Threshold(margin=MARGIN))
     client = Client(index.settings)
@@ -110,7 +107,7 @@ def test_inner_products() -> None:
 
 
 @pytest.mark.parametrize("metric", ["dot", "l2"])
-def test_thresholds_beyond_all_scores(metric: Metric) -> None:
+def test_thresholds_beyond_all_scores(metric):
     """A row in the direction of the query, or against it, has the last score that there can be."""
     rows = floats(20)
     x = rows[np.argmax(np.linalg.norm(rows, axis=1))] * (1 if metric == "dot" else -1)
@@ -130,7 +127,7 @@ def test_thresholds_beyond_all_scores(metric: Metric) -> None:
 
 @pytest.mark.parametrize("encrypted", [False, True])
 @pytest.mark.parametrize("rows", [4, 20])
-def test_squared_distances(encrypted: bool, rows: int) -> None:
+def test_squared_distances(encrypted, rows):
     vectors, x = floats(rows, seed=8) * 4, floats(1, seed=9)[0] * 3
     if encrypted:
         client = Client.owning(vectors, "l2", answers=Threshold(margin=2.0**-5))
@@ -147,7 +144,7 @@ def test_squared_distances(encrypted: bool, rows: int) -> None:
     assert len(found) < rows
 
 
-def test_a_block_that_fills_the_slots() -> None:
+def test_a_block_that_fills_the_slots():
     """One copy of rows, and a second block: rotations by all entries."""
     dims, slots = 4, Settings(4, "cosine", Threshold(MARGIN, rows=4)).params.max_slots
     rows = slots + 50

@@ -1,9 +1,5 @@
 """The parameters that clients and servers have for encrypted comparisons."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -13,12 +9,12 @@ from hemera.search.comparisons.slots import RING, SCORE_NOISE, Ring
 
 @pytest.mark.parametrize("margin", [1.0, 2.0**-5, 2.0**-11])
 @pytest.mark.parametrize(("kind", "rows"), [(Threshold, 16), (Top, 8), (Top, 1024)])
-def test_all_have_128_bits_of_security(kind: Any, rows: int, margin: float) -> None:
+def test_all_have_128_bits_of_security(kind, rows, margin):
     settings = Settings(6, "cosine", kind(margin, rows=rows))
     assert settings.params.security == ">=128"
 
 
-def test_the_cost_is_told_before_a_query() -> None:
+def test_the_cost_is_told_before_a_query():
     vectors = np.random.default_rng(1).normal(size=(6, 4))
     for index in (Index(vectors, answers=Threshold()), Index(vectors, answers=Top(margin=2.0**-2))):
         cost = index.cost("nvidia-h200")
@@ -26,7 +22,7 @@ def test_the_cost_is_told_before_a_query() -> None:
         assert 0 < cost.seconds < 1
 
 
-def test_errors_are_below_what_comparisons_leave_to_them() -> None:
+def test_errors_are_below_what_comparisons_leave_to_them():
     """Eight deviations of half a score: rows beyond the margin do not come out wrong."""
     assert Ring(1 << 15, 128) == RING
     vectors = np.random.default_rng(2).normal(size=(3, 6))

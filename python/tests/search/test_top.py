@@ -1,18 +1,13 @@
 """The first k rows by encrypted comparisons of all pairs, beside NumPy's ranking."""
 
-from __future__ import annotations
-
 import dataclasses
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from hemera.errors import ParameterError
-from hemera.search import Client, Index, Matches, Settings, Top
+from hemera.search import Client, Index, Settings, Top
 from hemera.search.comparisons.rows import PairedRows
 
 from ..refusals import raises
@@ -23,7 +18,7 @@ MARGIN = 2.0**-2
 DIMS = 4
 
 
-def at_cosines(cosines: list[float], x: NDArray[np.float64], seed: int = 0) -> NDArray[np.float64]:
+def at_cosines(cosines, x, seed=0):
     """Vectors of several norms with these cosines with x."""
     random = np.random.default_rng(seed)
     unit = x / np.linalg.norm(x)
@@ -34,7 +29,7 @@ def at_cosines(cosines: list[float], x: NDArray[np.float64], seed: int = 0) -> N
     return np.asarray((c * unit + np.sqrt(1 - c**2) * others) * random.uniform(0.5, 2, (len(cosines), 1)))
 
 
-def require_first(found: Matches, ids: NDArray[Any], scores: NDArray[Any], k: int, margin: float) -> None:
+def require_first(found, ids, scores, k, margin):
     """Rows that are surely first are there, those that are surely not are not, others may be; rows that are
     told to be doubtful are those of no sure rank."""
     ahead = (scores[None] > scores[:, None] + margin).sum(axis=1)
@@ -53,7 +48,7 @@ COSINES = [0.35, -0.95, 0.99, -0.3, 0.68, 0.02]
 class Ranked:
     """An index with room for more rows, and its client."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.vectors = at_cosines(COSINES, X)
         self.numbers = np.arange(6)[:, None] * [10, 1]
         self.index = Index(
@@ -62,28 +57,28 @@ class Ranked:
         self.client = Client(bytes(self.index.settings))
         self.keys = self.index.load_keys(self.client.keys)
 
-    def ask(self, k: int, *, payloads: bool = False) -> Matches:
+    def ask(self, k, *, payloads=False):
         return self.client.decrypt(
             self.index.query(self.client.query(X, want="payloads" if payloads else "mask", k=k), self.keys)
         )
 
 
 @pytest.fixture(scope="module")
-def world(small_rings: None) -> Ranked:  # noqa: ARG001
+def world(small_rings):  # noqa: ARG001
     return Ranked()
 
 
 @pytest.mark.parametrize("metric", ["cosine", "dot", "l2"])
 @pytest.mark.parametrize("rows", [4, 256])
-def test_pairs_of_slots_are_differences_of_scores(metric: Any, rows: int) -> None:
+def test_pairs_of_slots_are_differences_of_scores(metric, rows):
     """In the clear: one block of some pairs, and several blocks."""
     bound = 1.0 if metric == "cosine" else 3.0
-    program: Any = Settings(DIMS, metric, Top(MARGIN, bound, rows=rows)).program
+    program = Settings(DIMS, metric, Top(MARGIN, bound, rows=rows)).program
     layout = program.layout
     random = np.random.default_rng(rows)
     count = rows - 1
     vectors = random.uniform(-1, 1, (count, DIMS))
-    clear: Any = SimpleNamespace(encode=lambda numbers, level: numbers)  # noqa: ARG005
+    clear = SimpleNamespace(encode=lambda numbers, level: numbers)  # noqa: ARG005
     stored = PairedRows(program, clear)
     stored.add(np.arange(count), stored.read(vectors, None, None))
     assert stored.blocks_count * layout.rows == rows**2
@@ -111,7 +106,7 @@ def test_pairs_of_slots_are_differences_of_scores(metric: Any, rows: int) -> Non
 
 
 @pytest.mark.parametrize("k", [1, 3, 5, 6, 100])
-def test_the_first_rows_are_numpys(world: Ranked, k: int) -> None:
+def test_the_first_rows_are_numpys(world, k):
     found = world.ask(k)
     order = np.argsort(-np.array(COSINES))
     assert sorted(found.ids.tolist()) == sorted((5 - order[:k]).tolist())
@@ -119,14 +114,14 @@ def test_the_first_rows_are_numpys(world: Ranked, k: int) -> None:
     assert found.payloads is None
 
 
-def test_payloads_of_the_first_rows(world: Ranked) -> None:
+def test_payloads_of_the_first_rows(world):
     found = world.ask(2, payloads=True)
     assert found.ids.tolist() == [3, 1]
     assert found.payloads is not None
     assert np.abs(found.payloads - world.numbers[[2, 4]]).max() < 0.01
 
 
-def test_answers_have_nothing_but_the_first_rows(world: Ranked) -> None:
+def test_answers_have_nothing_but_the_first_rows(world):
     query = world.client.query(X, k=2)
     answer = world.client.settings.program.unpack_answer(
         world.index.query(query, world.keys), world.client._context
@@ -136,7 +131,7 @@ def test_answers_have_nothing_but_the_first_rows(world: Ranked) -> None:
     assert np.abs(others).max() < 1e-4
 
 
-def test_ties_within_the_margin() -> None:
+def test_ties_within_the_margin():
     """Equal rows, and others as near as the margin, are shared."""
     cosines = [0.9, 0.5, 0.5, 0.42, -0.2, -0.9]
     vectors = at_cosines(cosines, X, 3)
@@ -149,7 +144,7 @@ def test_ties_within_the_margin() -> None:
         require_first(found, np.arange(6), np.array(cosines), k, MARGIN)
 
 
-def test_random_rows_of_other_metrics() -> None:
+def test_random_rows_of_other_metrics():
     random = np.random.default_rng(12)
     vectors = random.normal(size=(8, DIMS)) * 2
     for metric in ("dot", "l2"):
@@ -164,7 +159,7 @@ def test_random_rows_of_other_metrics() -> None:
         require_first(found, np.arange(8), scores, 3, MARGIN)
 
 
-def test_rows_come_and_go(world: Ranked, tmp_path: Path) -> None:
+def test_rows_come_and_go(world, tmp_path):
     world.index.save(tmp_path / "index")
     index, client = Index.load(tmp_path / "index"), world.client
     index.remove([3, 4])
@@ -177,7 +172,7 @@ def test_rows_come_and_go(world: Ranked, tmp_path: Path) -> None:
     raises(ParameterError, "make it with Top", index.add, at_cosines([0.1] * 3, X), payloads=np.zeros((3, 2)))
 
 
-def test_arguments(world: Ranked) -> None:
+def test_arguments(world):
     other = Index(world.vectors, answers=Top(margin=MARGIN, rows=8))
     for options, told in (
         ({"k": 0}, "k must be"),

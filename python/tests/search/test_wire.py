@@ -1,7 +1,5 @@
 """Digests and parts of messages."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 
@@ -17,7 +15,7 @@ from ..xxhash import checksum
 from .search_cases import floats
 
 
-def pieces_digest(*parts: bytes) -> bytes:
+def pieces_digest(*parts):
     """SHA-256 of XXH3-64 of each 64 KiB of each part."""
     pieces = [part[at : at + 2**16] for part in parts for at in range(0, len(part), 2**16)]
     return hashlib.sha256(np.array([checksum(piece) for piece in pieces], "<u8").tobytes()).digest()
@@ -35,7 +33,7 @@ def pieces_digest(*parts: bytes) -> bytes:
         (5 * 2**20, 8),
     ],
 )
-def test_digests_of_answers_are_those_of_the_checksums_of_their_pieces(sizes: tuple[int, ...]) -> None:
+def test_digests_of_answers_are_those_of_the_checksums_of_their_pieces(sizes):
     parts = [np.random.default_rng(i).bytes(size) for i, size in enumerate(sizes)]
     data = b"".join(parts)
     assert _core.digest_of_pieces(np.frombuffer(data, np.uint8), list(sizes)) == pieces_digest(*parts)
@@ -48,7 +46,7 @@ def test_digests_of_answers_are_those_of_the_checksums_of_their_pieces(sizes: tu
     raises(FormatError, "longer", _core.digest_of_pieces, np.frombuffer(data, np.uint8), [len(data), 1])
 
 
-def test_every_damaged_byte_of_an_answer_is_found() -> None:
+def test_every_damaged_byte_of_an_answer_is_found():
     index = Index(floats(9, 4, 33), "l2", ids=range(1, 10))
     client = Client(index.settings)
     tickets = index.prepare(client.prepare(1), client.keys)
@@ -67,7 +65,7 @@ def test_every_damaged_byte_of_an_answer_is_found() -> None:
         client.decrypt(answer)
 
 
-def test_parts_that_do_not_fit_an_answer_are_refused() -> None:
+def test_parts_that_do_not_fit_an_answer_are_refused():
     right = wire.pack("answer", {}, b"abc", b"de")
     for parts in (b"[4,2]", b"[3,]]"):
         raises(FormatError, "", wire.unpack, "answer", right.replace(b"[3,2]", parts), {"parts": list})
@@ -84,7 +82,7 @@ def test_parts_that_do_not_fit_an_answer_are_refused() -> None:
     raises(FormatError, "no sizes of parts", wire.unpack, "answer", message + pieces_digest(message), {})
 
 
-def test_drafts_are_written_in_their_places_once() -> None:
+def test_drafts_are_written_in_their_places_once():
     draft = wire.Draft("answer", {"a": 1}, 3, 0, 2)
     draft.part(1)[:] = 0
     draft.part(2)[:] = np.frombuffer(b"de", np.uint8)

@@ -1,16 +1,11 @@
 """An index with thresholds in several blocks, its client, and NumPy's copy of the rows."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
-from hemera.search import Client, Index, Matches, Threshold
+from hemera.search import Client, Index, Threshold
 from hemera.search.comparisons import slots
 
 MARGIN = 2.0**-3
@@ -18,27 +13,27 @@ DIMS = 6
 
 
 @contextmanager
-def in_small_rings() -> Iterator[None]:
+def in_small_rings():
     """Within it comparisons take rings that hide nothing, and have the circuits of large ones."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(slots, "RING", slots.Ring(1 << 11, None))
         yield
 
 
-def floats(rows: int, dims: int = DIMS, seed: int = 0) -> NDArray[np.float64]:
+def floats(rows, dims=DIMS, seed=0):
     return np.random.default_rng(seed).normal(size=(rows, dims))
 
 
-def payloads_of(rows: int, width: int = 3, seed: int = 7) -> NDArray[np.int64]:
+def payloads_of(rows, width=3, seed=7):
     return np.random.default_rng(seed).integers(-500, 501, (rows, width))
 
 
-def cosines(vectors: NDArray[Any], x: NDArray[Any]) -> NDArray[np.float64]:
+def cosines(vectors, x):
     rows = vectors / np.sqrt((vectors**2).sum(axis=1, keepdims=True))
     return np.asarray(rows @ x / np.sqrt((x**2).sum()))
 
 
-def require_right(found: Matches, ids: NDArray[Any], relative: NDArray[Any], margin: float = MARGIN) -> None:
+def require_right(found, ids, relative, margin=MARGIN):
     """All rows above the threshold by the margin, and none below by it; doubtful ones within it."""
     got = np.isin(ids, found.ids)
     assert len(np.unique(found.ids)) == len(found.ids)
@@ -53,7 +48,7 @@ def require_right(found: Matches, ids: NDArray[Any], relative: NDArray[Any], mar
 class World:
     """An index in several blocks, a client, and NumPy's copy of the rows."""
 
-    def __init__(self, encrypted: bool) -> None:
+    def __init__(self, encrypted):
         first, self.x = floats(20, seed=1), floats(1, seed=2)[0] * 3
         numbers = payloads_of(50)
         self.vectors, self.payloads = np.concatenate([first, floats(30, seed=3)]), numbers
@@ -72,5 +67,5 @@ class World:
         self.keys = self.index.load_keys(self.client.keys)
         self.scores = cosines(self.vectors, self.x)
 
-    def ask(self, query: bytes) -> bytes:
+    def ask(self, query):
         return self.index.query(query, self.keys)

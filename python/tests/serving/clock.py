@@ -1,20 +1,18 @@
 """A clock of tests."""
 
-from __future__ import annotations
-
 import asyncio
 
 
 class Clock:
     """Goes forward when a test says so. `now`: seconds."""
 
-    def __init__(self, now: float = 0.0) -> None:
+    def __init__(self, now=0.0):
         self.now = now
 
-    def __call__(self) -> float:
+    def __call__(self):
         return self.now
 
-    async def forward(self, seconds: float) -> None:
+    async def forward(self, seconds):
         self.now += seconds
         for _ in range(3):  # what is due by now runs
             await asyncio.sleep(0)

@@ -1,10 +1,7 @@
 """Rows, targets and estimators of scikit-learn that the tests of estimators share."""
 
-from __future__ import annotations
-
 import json
 import warnings
-from typing import Any
 
 import numpy as np
 
@@ -28,7 +25,7 @@ OTHERS = RANDOM.permuted(ROWS, axis=0)
 """Rows within the ranges of ROWS, which the compiler does not see."""
 
 
-def fitted(model: Any, rows: Any, targets: Any) -> Any:
+def fitted(model, rows, targets):
     """Trained; None where scikit-learn refuses these rows or targets."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -38,7 +35,7 @@ def fitted(model: Any, rows: Any, targets: Any) -> Any:
             return None
 
 
-def require_same(found: Any, expected: Any) -> None:
+def require_same(found, expected):
     """Equal labels of one type, or equal numbers, in arrays of one shape."""
     expected = np.asarray(expected)
     assert found.shape == expected.shape
@@ -49,20 +46,20 @@ def require_same(found: Any, expected: Any) -> None:
         np.testing.assert_array_equal(found, expected)
 
 
-def packaged(model: Any, rows: Any = ROWS, **more: Any) -> serving.Package:
+def packaged(model, rows=ROWS, **more):
     """The package after its bytes."""
     given = more if "clip" in more else {"calibrate": rows, **more}
     return serving.Package.load(bytes(hm.compile(model, **given, **SMALL).package))
 
 
-def require_its_results(model: Any, rows: Any = OTHERS, **more: Any) -> None:
+def require_its_results(model, rows=OTHERS, **more):
     """Each method of the compiled model is that of the library's."""
     plan = hm.compile(model, calibrate=ROWS, **more, **SMALL)
     for method in plan.methods:
         require_same(plan.evaluate_clear(rows, method=method), getattr(model, method)(rows))
 
 
-def encrypted(package: serving.Package, rows: Any) -> Any:
+def encrypted(package, rows):
     """What a client of the package's description reads, after everything went through bytes."""
     package = serving.Package.load(bytes(package))
     interface = serving.Interface.from_dict(json.loads(json.dumps(package.describe())))

@@ -1,10 +1,5 @@
 """Operations of programs, and a client of a program."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
 import hemera as hm
@@ -17,7 +12,7 @@ MATRIX = RNG.uniform(-1, 1, (SLOTS, SLOTS)) / 8
 WIDE = RNG.uniform(-1, 1, SLOTS)
 TANH = hm.circuits.tanh((-2, 2), bits=8)
 GATE = hm.circuits.function(lambda x, y: TANH(x - y) * y + 0.5 * x, [(-1, 1), (-1, 1)])
-CKKS: dict[str, Callable[..., Any]] = {
+CKKS = {
     "sum of two": lambda x, y: x + y,
     "difference": lambda x, y: x - y,
     "negative": lambda x, _: -x,
@@ -83,7 +78,7 @@ CKKS: dict[str, Callable[..., Any]] = {
 class Client:
     """Keys for exactly one package, which it knows by what a server tells of it."""
 
-    def __init__(self, package: serving.Package) -> None:
+    def __init__(self, package):
         self.package = serving.Package.load(bytes(package))
         for node in self.package.program.nodes:  # none keeps what a file has in the place of an array
             assert not any(isinstance(value, StoredArray) for value in vars(node.operation).values())
@@ -94,11 +89,11 @@ class Client:
         self.package.check(self.ctx, self.keys)
         self.prepared = self.package.prepare(self.ctx)
 
-    def encrypt(self, rows: Any) -> list[hm.Ciphertext]:
+    def encrypt(self, rows):
         return [self.ctx.encrypt(values, self.sk) for values in self.interface.encode(rows)]
 
-    def decrypt(self, results: list[hm.Ciphertext], rows: int | None = None) -> Any:
+    def decrypt(self, results, rows=None):
         return self.interface.decode([self.ctx.decrypt(y, self.sk) for y in results], rows)
 
-    def run(self, rows: Any) -> Any:
+    def run(self, rows):
         return self.decrypt(self.prepared.run(self.keys, self.encrypt(rows)))

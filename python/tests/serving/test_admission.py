@@ -1,21 +1,16 @@
 """Requests in progress, and bodies that come slowly or at once: by a clock of the test's own."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import pytest
 from starlette.requests import Request
 
 from hemera.client.problems import Refused
-from hemera.package.local_model import LocalModel
 from hemera.serving.admission import SLOWEST, Admission, Budget, receive, require_size
-from hemera.serving.home import Home
 
 from ..refusals import raises
 from .clock import Clock
@@ -24,7 +19,7 @@ from .indexes.index_cases import held
 from .server_requests import EVALUATE, KEYS, request_of
 
 
-async def settle() -> None:
+async def settle():
     """Let all that can go on do so."""
     for _ in range(10):
         await asyncio.sleep(0)
@@ -33,47 +28,47 @@ async def settle() -> None:
 class Door:
     """An admission, and the requests that came to it: `begun` are in progress."""
 
-    def __init__(self, most: int = 2, waiting: int = 64) -> None:
+    def __init__(self, most=2, waiting=64):
         self.now = 0.0
         self.admission = Admission(most, waiting, clock=lambda: self.now)
-        self.begun: list[str] = []
-        self.left: list[float] = []
-        self._ends: dict[str, asyncio.Event] = {}
-        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self.begun = []
+        self.left = []
+        self._ends = {}
+        self._tasks = {}
 
-    async def come(self, *names: str, seconds: float = 300.0) -> None:
+    async def come(self, *names, seconds=300.0):
         """Requests of clients; a request's name begins with its client's."""
         for name in names:
             self._ends[name] = asyncio.Event()
             self._tasks[name] = asyncio.ensure_future(self._ask(name, seconds))
         await settle()
 
-    async def _ask(self, name: str, seconds: float) -> None:
+    async def _ask(self, name, seconds):
         async with self.admission.turn(name[0], "m", seconds) as left:
             self.begun.append(name)
             self.left.append(left)
             await self._ends[name].wait()
 
-    async def end(self, *names: str) -> None:
+    async def end(self, *names):
         for name in names:
             self._ends[name].set()
             await self._tasks[name]
         await settle()
 
-    async def hang_up(self, name: str) -> None:
+    async def hang_up(self, name):
         self._tasks[name].cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await self._tasks[name]
         await settle()
 
-    async def refusal(self, name: str) -> tuple[int, str]:
+    async def refusal(self, name):
         with pytest.raises(Refused) as refused:
             await self._tasks[name]
         return refused.value.status, refused.value.code
 
 
-def test_a_client_alone_has_all_in_progress() -> None:
-    async def run() -> None:
+def test_a_client_alone_has_all_in_progress():
+    async def run():
         door = Door()
         await door.come(*(f"a{at}" for at in range(100)))
         assert len(door.begun) == 100
@@ -82,11 +77,11 @@ def test_a_client_alone_has_all_in_progress() -> None:
     asyncio.run(run())
 
 
-def test_beside_others_each_has_a_few() -> None:
+def test_beside_others_each_has_a_few():
     """One that ends, in progress or not, is followed by the oldest that waits; another client's is at once in
     progress; and 60 s after the other one's last request the first one is alone again."""
 
-    async def run() -> None:
+    async def run():
         door = Door()
         await door.come("a1", "a2", "a3", "b1")
         assert door.begun == ["a1", "a2", "a3", "b1"]
@@ -115,10 +110,10 @@ def test_beside_others_each_has_a_few() -> None:
     asyncio.run(run())
 
 
-def test_refusals() -> None:
+def test_refusals():
     """The last that waits, the first that may not; and the end of a request's time before it begins."""
 
-    async def run() -> None:
+    async def run():
         door = Door(most=1, waiting=2)
         await door.come("b1", "a1", "a2", "a3", "a4")
         assert await door.refusal("a4") == (429, "queue_full")
@@ -133,8 +128,8 @@ def test_refusals() -> None:
     asyncio.run(run())
 
 
-def test_one_that_hangs_up_as_its_turn_comes() -> None:
-    async def run() -> None:
+def test_one_that_hangs_up_as_its_turn_comes():
+    async def run():
         door = Door(most=1)
         await door.come("b1", "a1", "a2", "a3")
         door._ends["a1"].set()
@@ -147,7 +142,7 @@ def test_one_that_hangs_up_as_its_turn_comes() -> None:
     asyncio.run(run())
 
 
-def test_a_server_has_few_of_each_client_in_progress(home: Home, local: LocalModel, keys: bytes) -> None:
+def test_a_server_has_few_of_each_client_in_progress(home, local, keys):
     """Two of the one that asks most are with the device when the other one comes; all get their answers."""
     alice, bob = home.clients.add("alice"), home.clients.add("bob")
     body = request_of(local, np.ones(8))
@@ -171,20 +166,20 @@ def test_a_server_has_few_of_each_client_in_progress(home: Home, local: LocalMod
 class Stream:
     """A request whose body is what a function sends."""
 
-    def __init__(self, send: Callable[[], AsyncIterator[bytes]]) -> None:
+    def __init__(self, send):
         self.stream = send
 
 
-def run(send: Callable[[Clock], AsyncIterator[bytes]], working: float = 0.0) -> int:
+def run(send, working=0.0):
     """The bytes that were received, in 10 seconds and what they earn; each piece takes the server so long."""
     loop = asyncio.new_event_loop()
     clock = Clock()
-    loop.time = clock  # type: ignore[method-assign]
+    loop.time = clock
 
-    async def take(_: bytes) -> None:
+    async def take(_):
         await clock.forward(working)
 
-    request: Any = Stream(lambda: send(clock))
+    request = Stream(lambda: send(clock))
     try:
         return loop.run_until_complete(receive(cast(Request, request), take, limit=1 << 20, seconds=10.0))
     finally:
@@ -205,10 +200,8 @@ def run(send: Callable[[Clock], AsyncIterator[bytes]], working: float = 0.0) -> 
         ([1 << 18] * 4 + [1], 0.0, 0.0, 413),
     ],
 )
-def test_a_body_has_its_time_and_its_size(
-    pieces: list[int], pause: float, working: float, status: int
-) -> None:
-    async def send(clock: Clock) -> AsyncIterator[bytes]:
+def test_a_body_has_its_time_and_its_size(pieces, pause, working, status):
+    async def send(clock):
         for at, size in enumerate(pieces):
             if at == 1:
                 await clock.forward(pause)
@@ -224,8 +217,8 @@ def test_a_body_has_its_time_and_its_size(
     assert refused.value.status == status
 
 
-def test_a_cancellation_of_others_stays_one() -> None:
-    async def cancelled(_: Clock) -> AsyncIterator[bytes]:
+def test_a_cancellation_of_others_stays_one():
+    async def cancelled(_):
         yield b"x"
         raise asyncio.CancelledError
 
@@ -249,14 +242,14 @@ def test_a_cancellation_of_others_stays_one() -> None:
         ("a1 100, b1 1, end a1, b1 1", "ok 503 ok"),
     ],
 )
-def test_what_there_may_be_at_once(steps: str, answers: str) -> None:
+def test_what_there_may_be_at_once(steps, answers):
     budget = Budget(100, 40, "things")
-    found: list[str] = []
-    refusals: list[Refused] = []
-    own: dict[str, int] = {}
+    found = []
+    refusals = []
+    own = {}
     with contextlib.ExitStack() as every:
-        shares: dict[str, contextlib.ExitStack] = {}
-        takes: dict[str, Callable[[int], None]] = {}
+        shares = {}
+        takes = {}
         for step in steps.split(", "):
             name, _, count = step.partition(" ")
             if name == "end":
@@ -285,7 +278,7 @@ def test_what_there_may_be_at_once(steps: str, answers: str) -> None:
 @pytest.mark.parametrize(
     ("told", "size"), [("10", 10), ("0", 0), (None, 0), ("-5", 0), ("11", 413), ("x", 400), ("1e1", 400)]
 )
-def test_a_size_that_is_told(told: str | None, size: int) -> None:
+def test_a_size_that_is_told(told, size):
     headers = [] if told is None else [(b"content-length", told.encode())]
     request = Request({"type": "http", "headers": headers})
     if size < 400:

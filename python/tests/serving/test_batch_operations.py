@@ -1,10 +1,5 @@
 """Operations on batches whose slots are samples, encrypted, against the same in the clear."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -28,7 +23,7 @@ TAKEN = np.array([[0, 4, 2, 2], [5, 1, 3, 0]])
 LEFT, RIGHT = np.array([[0, 5, 2], [1, 1, 4]]), np.array([[3, 0, 2], [1, 5, 0]])
 PARAMS = hm.ckks.Parameters.for_circuit(3, scale_bits=40, slots=SLOTS, degree=1024, security=None)
 
-CASES: dict[str, Callable[[Program], int]] = {
+CASES = {
     "reordered": lambda p: p.add(op.Reordered([5, 0, 0, 3]), 0),
     "joined": lambda p: p.add(op.Joined(), 0, p.add(op.Reordered([1, 2]), 0), 0),
     "joined products": lambda p: p.add(op.Joined(), p.add(op.Multiply(), 0, 0), p.add(op.Power(2), 0)),
@@ -54,7 +49,7 @@ CASES: dict[str, Callable[[Program], int]] = {
 }
 
 
-def packaged(make: Callable[[Program], int]) -> serving.Package:
+def packaged(make):
     program = Program("ckks", [Form(SLOTS, (COUNT,))])
     program.give(make(program))
     form = program.forms[program.outputs[0]]
@@ -71,7 +66,7 @@ def packaged(make: Callable[[Program], int]) -> serving.Package:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_operations_are_those_in_the_clear(name: str) -> None:
+def test_operations_are_those_in_the_clear(name):
     model = packaged(CASES[name])
     assert model.interface.keys == keys_of_a_run(model.interface, model.program)
     ctx = hm.Context(PARAMS, threads=1)
@@ -86,7 +81,7 @@ def test_operations_are_those_in_the_clear(name: str) -> None:
         np.testing.assert_allclose(ctx.decrypt(y, sk), wanted, atol=tolerance)
 
 
-def test_the_clear_ones_are_numpys() -> None:
+def test_the_clear_ones_are_numpys():
     x = RNG.normal(size=(2, COUNT, SLOTS))
     rows = op.MatrixRows(MATRIX, TAKEN).clear(x)
     for request in range(2):
@@ -103,11 +98,11 @@ def test_the_clear_ones_are_numpys() -> None:
     np.testing.assert_array_equal(op.Joined().clear(x, x[:, :1]), np.concatenate([x, x[:, :1]], axis=1))
 
 
-def test_weights_of_32_bits_are_closer() -> None:
+def test_weights_of_32_bits_are_closer():
     x = RNG.normal(size=(COUNT, SLOTS))
     errors = {}
     for bits in (8, 16, 32):
-        own: Any = op.MatrixRows(MATRIX, TAKEN, bits)
+        own = op.MatrixRows(MATRIX, TAKEN, bits)
         plan = own.plan(op.Place(PARAMS, 3, Form(SLOTS, (COUNT,))))
         assert len(plan) == (2 if bits == 32 else 1)
         errors[bits] = np.abs(own.rounded(plan, x) - own.clear(x)).max()
@@ -136,7 +131,7 @@ def test_weights_of_32_bits_are_closer() -> None:
         (lambda: op.MatrixRows(MATRIX, TAKEN, 64), ParameterError),
     ],
 )
-def test_what_does_not_fit_is_refused(operation: Callable[[], Any], error: type[Exception]) -> None:
+def test_what_does_not_fit_is_refused(operation, error):
     program = Program("ckks", [Form(SLOTS, (COUNT,))])
     raises(error, "", program.add, operation(), 0)
     for wrong in (LEFT + 1, LEFT[:, :1]):
@@ -148,9 +143,9 @@ def test_what_does_not_fit_is_refused(operation: Callable[[], Any], error: type[
         Program("ckks", [Form(SLOTS, (4,)), Form(SLOTS, (8,))]).add(op.PairProducts(), 0, 1)
 
 
-def test_damaged_programs_are_refused() -> None:
+def test_damaged_programs_are_refused():
     model = packaged(CASES["16 bits"])
-    arrays: list[Any] = []
+    arrays = []
     data = model.program.to_data(arrays)
     assert Program.from_data(data, arrays).forms == model.program.forms
     data["nodes"][0]["bits"] = 10

@@ -3,19 +3,14 @@
 The servers here are a few lines each: they answer whatever the test wants.
 """
 
-from __future__ import annotations
-
 import hashlib
 import http.server
 import json
 import multiprocessing
 import pickle
 import warnings
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -25,12 +20,11 @@ from hemera import errors
 from hemera.client.client import Client
 from hemera.package.local_model import LocalModel
 from hemera.program.keys import KeyList
-from hemera.serving import InputSpec, Interface, OutputSpec, Package, export
-from hemera.serving.home import Home
+from hemera.serving import InputSpec, Interface, OutputSpec, export
 
 from ..beside import answering
 from ..refusals import raises, refuse_each
-from .conftest import BOUND, Running, client_of, require_scores
+from .conftest import BOUND, client_of, require_scores
 
 EVALUATIONS = 2
 
@@ -38,42 +32,40 @@ EVALUATIONS = 2
 class Scripted:
     """A server of one model whose answers are scripted, and what it has seen."""
 
-    def __init__(self, told: dict[str, Any], answer: Callable[[bytes], tuple[bytes, dict[str, str]]]) -> None:
+    def __init__(self, told, answer):
         self.told = told
         self.answer = answer
-        self.seen: list[tuple[str, int]] = []
+        self.seen = []
         """Method and length of each request that came."""
-        self.digest: str | None = None
+        self.digest = None
         self.url = ""
 
     @property
-    def methods(self) -> str:
+    def methods(self):
         return " ".join(method for method, _ in self.seen)
 
 
 @contextmanager
-def scripted(
-    told: dict[str, Any], answer: Callable[[bytes], tuple[bytes, dict[str, str]]]
-) -> Iterator[Scripted]:
+def scripted(told, answer):
     script = Scripted(told, answer)
 
     class Handler(http.server.BaseHTTPRequestHandler):
-        def log_message(self, *_: Any) -> None:
+        def log_message(self, *_):
             pass
 
-        def _send(self, status: int, body: bytes, **headers: str) -> None:
+        def _send(self, status, body, **headers):
             self.send_response(status)
             for name, value in {"Content-Length": str(len(body)), **headers}.items():
                 self.send_header(name, value)
             self.end_headers()
             self.wfile.write(body)
 
-        def _body(self) -> bytes:
+        def _body(self):
             body = self.rfile.read(int(self.headers["Content-Length"] or 0))
             script.seen.append((self.command, len(body)))
             return body
 
-        def do_GET(self) -> None:
+        def do_GET(self):
             if "/keys/" in self.path:
                 self._send(200, b'{"bytes": 0}')
             elif not self.path.endswith("/keys"):
@@ -83,11 +75,11 @@ def scripted(
             else:
                 self._send(200, json.dumps({"digest": script.digest}).encode())
 
-        def do_PUT(self) -> None:
+        def do_PUT(self):
             self._body()
             self._send(201, b"{}")
 
-        def do_POST(self) -> None:
+        def do_POST(self):
             body, headers = script.answer(self._body())
             self._send(200, body, **{"Content-Type": "application/octet-stream", **headers})
 
@@ -96,17 +88,17 @@ def scripted(
         yield script
 
 
-def echo(body: bytes) -> tuple[bytes, dict[str, str]]:
+def echo(body):
     return body, {}
 
 
-def told_of(params: hm.Parameters, level: int | None = None, **keys: Any) -> dict[str, Any]:
+def told_of(params, level=None, **keys):
     spec = InputSpec("x", 8, slots=8, level=level)
     told = Interface("m", "", params, (spec,), (OutputSpec("y", 8, (), "values"),), KeyList(**keys), 1)
     return told.describe()
 
 
-def weak_params() -> hm.Parameters:
+def weak_params():
     """log2(QP) of 250 at N = 2^10, where the table of 2024/463 allows 26."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -117,7 +109,7 @@ def weak_params() -> hm.Parameters:
 
 @pytest.mark.filterwarnings("ignore::hemera.errors.SecurityWarning")
 @pytest.mark.parametrize("claims", ["below 128", ">=256"])
-def test_weak_parameters_of_a_server_are_refused_before_anything_is_sent(claims: str) -> None:
+def test_weak_parameters_of_a_server_are_refused_before_anything_is_sent(claims):
     told = {**told_of(weak_params()), "security": claims}
     with scripted(told, echo) as server:
         with hm.Client(server.url, token="x") as client:
@@ -135,7 +127,7 @@ def test_weak_parameters_of_a_server_are_refused_before_anything_is_sent(claims:
     raises(errors.ParameterError, "128, 192, 256", hm.Client, "http://127.0.0.1:1", token="x", security=100)
 
 
-def test_bits_of_security_are_those_that_are_asked_for() -> None:
+def test_bits_of_security_are_those_that_are_asked_for():
     params = hm.ckks.Parameters.for_circuit(depth=1, scale_bits=30, slots=8)  # 128 bits, and not 256
     with scripted(told_of(params), echo) as server:
         for bits in (128, 256):
@@ -149,7 +141,7 @@ def test_bits_of_security_are_those_that_are_asked_for() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::hemera.errors.SecurityWarning")
-def test_the_table_of_2018_is_not_enough() -> None:
+def test_the_table_of_2018_is_not_enough():
     # 2024/463 has 26 bits at N = 2^10, the standard of 2018 has 27.
     params = hm.bfv.Parameters(
         degree=1024, primes=[ntt_prime(27)], special_primes=[], plain_modulus=12289, security=None
@@ -158,7 +150,7 @@ def test_the_table_of_2018_is_not_enough() -> None:
     raises(errors.SecurityError, "2018", LocalModel, Interface.from_dict(told_of(params)))
 
 
-def ntt_prime(bits: int) -> int:
+def ntt_prime(bits):
     """The largest prime below 2^bits that is 1 modulo 2^11."""
     found = (1 << bits) - (1 << 11) + 1
     while pow(2, found - 1, found) != 1 or any(found % d == 0 for d in range(3, 20000, 2)):
@@ -166,12 +158,12 @@ def ntt_prime(bits: int) -> int:
     return found
 
 
-def test_levels_of_circuits_are_no_way_around() -> None:
+def test_levels_of_circuits_are_no_way_around():
     """The parameters' class is of the users' levels: inputs and keys of higher ones have larger moduli, which
     a server may choose as well."""
     bits = [20.0, 200.0]
     params = SimpleNamespace(security=">=128", log_modulus=26.0, level_bits=bits.__getitem__)
-    interface: Any = SimpleNamespace(name="m", params=params, inputs=[InputSpec("x", 8, level=1)])
+    interface = SimpleNamespace(name="m", params=params, inputs=[InputSpec("x", 8, level=1)])
     raises(errors.SecurityError, "an input at level 1", LocalModel, interface)
     local = LocalModel(Interface.from_dict(told_of(weak_params(), rotations={1: 2})), security=None)
     local._security = 128  # as if the parameters' own class had been enough
@@ -179,12 +171,12 @@ def test_levels_of_circuits_are_no_way_around() -> None:
 
 
 @pytest.fixture(scope="module", params=["bfv", "ckks"])
-def increment(request: pytest.FixtureRequest) -> Package:
-    params: Any = hm.bfv.Parameters.for_circuit(1) if request.param == "bfv" else None
+def increment(request):
+    params = hm.bfv.Parameters.for_circuit(1) if request.param == "bfv" else None
     return export(lambda x: x + 1, inputs=[InputSpec("x", 16)], name="m", params=params)
 
 
-def test_a_server_does_not_learn_whether_a_decryption_failed(increment: Package) -> None:
+def test_a_server_does_not_learn_whether_a_decryption_failed(increment):
     """It sees the same requests, whatever ciphertexts it sends back; the error of docs/security.md's oracle
     comes after the last one."""
     kind = int if increment.scheme == "bfv" else float
@@ -192,7 +184,7 @@ def test_a_server_does_not_learn_whether_a_decryption_failed(increment: Package)
     own = hm.Context(increment.params)
     wrong = own.generate_secret_key()
 
-    def chosen(body: bytes) -> tuple[bytes, dict[str, str]]:
+    def chosen(body):
         x = own.load(body)
         return bytes(own.encrypt(np.ones((*x.shape, 16), kind), wrong)), {}
 
@@ -209,7 +201,7 @@ def test_a_server_does_not_learn_whether_a_decryption_failed(increment: Package)
     assert seen["good"] == seen["bad"] == "PUT" + " POST" * 6
 
 
-def test_keys_of_another_client_are_noticed_before_decryption(server: Running, home: Home) -> None:
+def test_keys_of_another_client_are_noticed_before_decryption(server, home):
     """Two clients of one token without a folder: each sends its keys again when the other's are there."""
     token = home.clients.add("alice")
     rows = np.random.default_rng(3).uniform(-1, 1, (3, 8))
@@ -219,7 +211,7 @@ def test_keys_of_another_client_are_noticed_before_decryption(server: Running, h
     assert server.metric("hemera_key_uploads_total", status="201") == 4
 
 
-def test_the_server_names_the_keys_that_it_computed_with(server: Running, home: Home, keys: bytes) -> None:
+def test_the_server_names_the_keys_that_it_computed_with(server, home, keys):
     token = home.clients.add("alice")
     with server.http(token) as http, client_of(server.url, token) as client:
         assert http.put("/v1/models/scores/keys", content=keys).status_code == 201
@@ -232,7 +224,7 @@ def test_the_server_names_the_keys_that_it_computed_with(server: Running, home: 
     assert set(told) == {hashlib.sha256(b"4:keys" + keys).hexdigest()}
 
 
-def _make(barrier: Any, queue: Any, told: dict[str, Any], folders: list[Path]) -> None:
+def _make(barrier, queue, told, folders):
     warnings.simplefilter("ignore")
     interface = Interface.from_dict(told)
     for folder in folders:
@@ -240,7 +232,7 @@ def _make(barrier: Any, queue: Any, told: dict[str, Any], folders: list[Path]) -
         queue.put((folder, bytes(LocalModel(interface, folder=folder, security=None).secret_key)))
 
 
-def test_processes_with_one_new_folder_have_one_secret_key(package: Package, tmp_path: Path) -> None:
+def test_processes_with_one_new_folder_have_one_secret_key(package, tmp_path):
     spawn = multiprocessing.get_context("spawn")
     barrier, queue = spawn.Barrier(2), spawn.Queue()
     folders = [tmp_path / str(attempt) for attempt in range(2)]
@@ -258,6 +250,6 @@ def test_processes_with_one_new_folder_have_one_secret_key(package: Package, tmp
         assert [key for where, key in made if where == folder] == 2 * [kept.read_bytes()]
 
 
-def test_clients_are_not_pickled(local: LocalModel) -> None:
+def test_clients_are_not_pickled(local):
     client = Client("http://127.0.0.1:1", token="a", security=None)
     refuse_each(pickle.dumps, (client, local), TypeError, r"does not pickle: it holds a secret key.*folder=")

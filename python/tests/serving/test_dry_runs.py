@@ -1,12 +1,8 @@
 """Keys and costs of packaged models, counted without values, compared with runs that compute."""
 
-from __future__ import annotations
-
 import json
 import math
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -28,7 +24,7 @@ ROWS = RNG.uniform(0, 4, (60, 6))
 KINDS = np.digitize(ROWS @ RNG.uniform(-1, 1, 6), [-1, 1])
 
 
-def linear(classes: int, *scalers: Any) -> serving.Package:
+def linear(classes, *scalers):
     """A logistic regression of scikit-learn."""
     regression = pytest.importorskip("sklearn.linear_model").LogisticRegression
     make_pipeline = pytest.importorskip("sklearn.pipeline").make_pipeline
@@ -36,27 +32,27 @@ def linear(classes: int, *scalers: Any) -> serving.Package:
     return hm.compile(fitted, calibrate=ROWS).package
 
 
-def scaled() -> serving.Package:
+def scaled():
     return linear(3, pytest.importorskip("sklearn.preprocessing").StandardScaler())
 
 
-def boosted() -> serving.Package:
+def boosted():
     """Boosted trees in BFV."""
     boosting = pytest.importorskip("sklearn.ensemble").GradientBoostingClassifier
     fitted = boosting(n_estimators=4, max_depth=2, random_state=0).fit(ROWS, KINDS > 0)
     return hm.compile(fitted, name="t", samples=8).package
 
 
-def recorded(x: Any) -> Any:
+def recorded(x):
     y = hm.circuits.sigmoid((-8, 8), bits=8)(x @ MATRIX + 0.5)
     return {"one": y.rotate(3) @ MATRIX[:, :5], "other": (x * x).conjugate() + x.rotate(-1)}
 
 
-def refreshed(x: Any) -> Any:
+def refreshed(x):
     return ((x * x).bootstrap(real=True) * x).rotate(1)
 
 
-def sums(params: hm.Parameters) -> serving.Package:
+def sums(params):
     """Integers: products, rotations and a sum, of two inputs of which one is a batch."""
     slots = params.max_slots
     return serving.export(
@@ -67,7 +63,7 @@ def sums(params: hm.Parameters) -> serving.Package:
     )
 
 
-MODELS: dict[str, Callable[[], serving.Package]] = {
+MODELS = {
     "logistic": lambda: linear(2),
     "of several classes": lambda: linear(3),
     "after a scaler": scaled,
@@ -87,14 +83,14 @@ MODELS: dict[str, Callable[[], serving.Package]] = {
 
 
 @pytest.fixture(scope="module", params=MODELS)
-def package(request: pytest.FixtureRequest) -> serving.Package:
+def package(request):
     return MODELS[request.param]()
 
 
 class Run:
     """A client and a server of a model on the CPU, where operations are counted while they run."""
 
-    def __init__(self, package: serving.Package, needs: list[Any] | None = None) -> None:
+    def __init__(self, package, needs=None):
         self.ctx = TimedContext(package.params, "cpu", threads=1)
         self.sk = self.ctx.generate_secret_key()
         if needs is None:
@@ -106,7 +102,7 @@ class Run:
         self.plaintext_bytes += self.ctx.memory_used
         self.package = package
 
-    def inputs(self, requests: tuple[int, ...] = ()) -> list[hm.Ciphertext]:
+    def inputs(self, requests=()):
         kind = float if self.package.scheme == "ckks" else int
         return [
             self.ctx.encrypt(
@@ -116,7 +112,7 @@ class Run:
             for spec in self.package.inputs
         ]
 
-    def counted(self, requests: tuple[int, ...] = ()) -> tuple[Any, int]:
+    def counted(self, requests=()):
         """The operations of a run, and the peak of its memory."""
         inputs = self.inputs(requests)
         native = self.ctx._native
@@ -134,7 +130,7 @@ class Run:
 
 @pytest.mark.parametrize("requests", [None, 3])
 @pytest.mark.fact_of_the_cpu("bytes of the CPU's keys and workspaces")
-def test_operations_and_memory_are_those_of_a_run(package: serving.Package, requests: int | None) -> None:
+def test_operations_and_memory_are_those_of_a_run(package, requests):
     counted = package.cost(requests)
     run = Run(package)
     found, peak = run.counted(() if requests is None else (requests,))
@@ -145,7 +141,7 @@ def test_operations_and_memory_are_those_of_a_run(package: serving.Package, requ
     assert counted.plaintext_bytes == run.plaintext_bytes
 
 
-def test_keys_are_those_of_clients_and_none_is_spare(package: serving.Package) -> None:
+def test_keys_are_those_of_clients_and_none_is_spare(package):
     assert package.interface.keys == keys_of_a_run(package.interface, package.program)
     counted = package.cost()
     needs = counted.needed_keys
@@ -165,14 +161,14 @@ def test_keys_are_those_of_clients_and_none_is_spare(package: serving.Package) -
         assert found.key_products > switches
 
 
-def levels_of(package: serving.Package) -> dict[Any, int]:
+def levels_of(package):
     """The highest level of each key, by what it is for."""
     keys = package.interface.keys
     others = {"relinearization": keys.relinearization, "conjugation": keys.conjugation}
     return {**keys.rotations, **{name: level for name, level in others.items() if level is not None}}
 
 
-def test_keys_are_for_the_levels_where_they_are_used() -> None:
+def test_keys_are_for_the_levels_where_they_are_used():
     """Each multiplication takes a level, and those of a matrix share one."""
     package = MODELS["recorded"]()
     top = package.params.levels - 1
@@ -185,7 +181,7 @@ def test_keys_are_for_the_levels_where_they_are_used() -> None:
     assert set(levels.values()) == {top}
     assert package.params.levels - 1 == sigmoid + 2
 
-    def deep(x: Any) -> Any:
+    def deep(x):
         return ((x * 0.5) @ MATRIX).rotate(9) * x
 
     deeper = serving.export(deep, inputs=16, name="m", security=None)
@@ -199,7 +195,7 @@ def test_keys_are_for_the_levels_where_they_are_used() -> None:
 
 
 @pytest.mark.parametrize("preset", ["test-40", "n16-40", "n16-59", "n16-80"])
-def test_keys_of_functions_are_for_levels_of_the_user(preset: str) -> None:
+def test_keys_of_functions_are_for_levels_of_the_user(preset):
     """Levels of these chains are quotients: a key has the primes of all levels up to its own."""
     params = hm.ckks.Parameters.for_bootstrapping(preset)
     top = params._native.highest_user_level
@@ -220,7 +216,7 @@ def test_keys_of_functions_are_for_levels_of_the_user(preset: str) -> None:
 
 
 @pytest.mark.parametrize("name", CKKS)
-def test_levels_of_programs_are_those_of_ciphertexts(name: str) -> None:
+def test_levels_of_programs_are_those_of_ciphertexts(name):
     """What a program says of its depth and keys, and is planned for, compared with a run."""
     package = serving.export(CKKS[name], inputs=[SLOTS, SLOTS], name=name, security=None)
     assert package.interface.keys == keys_of_a_run(package.interface, package.program)
@@ -235,7 +231,7 @@ def test_levels_of_programs_are_those_of_ciphertexts(name: str) -> None:
     assert [_core.finished(value._native)[0] for value in values if value is not None] == model._levels
 
 
-def test_a_key_of_a_lower_level_is_too_low() -> None:
+def test_a_key_of_a_lower_level_is_too_low():
     package = serving.export(
         lambda x: ((x * x).rotate(5) * x).conjugate() * 0.5 + x, inputs=8, name="m", security=None
     )
@@ -248,7 +244,7 @@ def test_a_key_of_a_lower_level_is_too_low() -> None:
             Run(package, [*needs[:at], lower, *needs[at + 1 :]]).counted()
 
 
-def test_seconds_are_those_of_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_seconds_are_those_of_the_table(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     package = serving.export(lambda x, y: x + y, inputs=[8, 8], name="m", security=None)
     limbs = len(package.params.primes[package.inputs[0].level or 0])
@@ -259,7 +255,7 @@ def test_seconds_are_those_of_the_table(tmp_path: Path, monkeypatch: pytest.Monk
     refuse_each(package.cost, (0, -1), hm.errors.Error)
 
 
-def test_exporting_warns_of_no_budget(recwarn: pytest.WarningsRecorder) -> None:
+def test_exporting_warns_of_no_budget(recwarn):
     """Nothing is encrypted yet; a run has its own error."""
     params = hm.bfv.Parameters.from_bits(
         degree=1024, plain_modulus=12289, prime_bits=[30, 30], special_bits=[30], security=None
@@ -271,7 +267,7 @@ def test_exporting_warns_of_no_budget(recwarn: pytest.WarningsRecorder) -> None:
         package.cost()
 
 
-def test_large_batches_take_no_memory() -> None:
+def test_large_batches_take_no_memory():
     """2^17 ciphertexts of 2^15 slots: their values alone would be 32 GiB."""
     params = hm.ckks.Parameters.for_circuit(1, slots=1 << 15, security=None)
     inputs = serving.InputSpec("x", 1 << 15, shape=(1 << 17,))
@@ -280,7 +276,7 @@ def test_large_batches_take_no_memory() -> None:
 
 
 @pytest.mark.parametrize("name", ["ckks", "bfv", "bootstrap"])
-def test_models_and_descriptions_of_earlier_versions(name: str) -> None:
+def test_models_and_descriptions_of_earlier_versions(name):
     package = serving.Package.load(VECTORS / f"{name}.hemera-model")
     told = json.loads(json.dumps(package.describe()))
     # As servers of earlier versions describe it.
@@ -292,7 +288,7 @@ def test_models_and_descriptions_of_earlier_versions(name: str) -> None:
     keys = interface.generate_keys(ctx, sk)
     package.check(ctx, keys)
     shapes = [(2, spec.width) for spec in package.inputs]
-    rows: Any = [
+    rows = [
         RNG.uniform(0, 1, shape) if package.scheme == "ckks" else RNG.integers(-5, 5, shape)
         for shape in shapes
     ]

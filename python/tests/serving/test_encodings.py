@@ -1,10 +1,7 @@
 """From a client's rows to what is encrypted, and what warnings tell: by NumPy and by hand."""
 
-from __future__ import annotations
-
 import re
 import warnings
-from typing import Any
 
 import numpy as np
 import pytest
@@ -42,7 +39,7 @@ from ..refusals import raises
         ([[10, 2], [0, 100]], "1 of 2 rows|column 0 (a) has 0,|column 1 (b) has 100,"),
     ],
 )
-def test_rows_beyond_their_range(rows: list[list[float]], told: str) -> None:
+def test_rows_beyond_their_range(rows, told):
     scaling = Scaling((10.0, 2.0), (1.0, 1.5), 2.0, ("a", "b"))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -58,7 +55,7 @@ def test_rows_beyond_their_range(rows: list[list[float]], told: str) -> None:
         assert part in str(caught[0].message)
 
 
-def test_a_warning_names_three_columns() -> None:
+def test_a_warning_names_three_columns():
     with pytest.warns(HemeraWarning, match=r"column 0 has 2.*column 2 has 2.*; 2 more columns"):
         Scaling((0.0,) * 5, (1.0,) * 5, 1.0)(np.full((1, 5), 2.0))
     with pytest.warns(HemeraWarning) as caught:
@@ -79,9 +76,7 @@ def test_a_warning_names_three_columns() -> None:
         ([np.nan, 1.0], 1.0, 2.0, "row 0 of 2 leaves .* with nan:"),
     ],
 )
-def test_rows_whose_watched_values_leave_their_range(
-    rows: list[float], low: float | None, high: float | None, told: str | None
-) -> None:
+def test_rows_whose_watched_values_leave_their_range(rows, low, high, told):
     spec = OutputSpec("w", 1, watched="model.py:7", low=low, high=high)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -104,7 +99,7 @@ def test_rows_whose_watched_values_leave_their_range(
         ([[1.0, 1.0, 1.0], [9.0, 1.0, 9.0]], "row 3 of 5"),  # the last one fills up
     ],
 )
-def test_rows_of_runs(values: list[list[float]], told: str) -> None:
+def test_rows_of_runs(values, told):
     spec = OutputSpec("y", 1, low=0.0, high=2.0, reach=9.0)
     with pytest.warns(
         RangeWarning, match=rf"^{told} leaves? the range of result 'y', from 0 to 2, with 9: .* may"
@@ -123,11 +118,11 @@ def test_rows_of_runs(values: list[list[float]], told: str) -> None:
         ([False] + [True] * 9, "rows 1, 2, 3, 4, 5, 6, 7, 8 and 1 more of 10"),
     ],
 )
-def test_rows_by_number(outside: list[bool], text: str) -> None:
+def test_rows_by_number(outside, text):
     assert rows_text(np.array(outside)) == text
 
 
-def table(thresholds: tuple[float, ...]) -> Table:
+def table(thresholds):
     layouts = [Layout.raster((2, count)) for count in (2, 1)]
     methods = {"predict": Method((), "float64", (1,))}
     return Table(Scaling((0.0, 1.0), (1.0, 2.0), 5.0), thresholds, *layouts, methods)
@@ -135,7 +130,7 @@ def table(thresholds: tuple[float, ...]) -> Table:
 
 @pytest.mark.parametrize("thresholds", [(), (0.5, -1.0)])
 @pytest.mark.parametrize("count", [1, 2, 3])
-def test_tables_are_scaled_or_compared(thresholds: tuple[float, ...], count: int) -> None:
+def test_tables_are_scaled_or_compared(thresholds, count):
     """A feature at its threshold is 0. The last chunk is filled up with the last row."""
     rows = np.array([[0.5, -1.0], [np.nextafter(0.5, 1), 0.0], [-3.0, -1.5]])[:count]
     found = table(thresholds).prepared(rows)
@@ -150,7 +145,7 @@ def test_tables_are_scaled_or_compared(thresholds: tuple[float, ...], count: int
 @pytest.mark.parametrize(
     ("count", "told"), [(1, None), (2, "row 1 of 2"), (3, "rows 1, 2 of 3"), (None, "rows 1, 2 of 4")]
 )
-def test_tables_tell_which_results_leave_their_range(count: int | None, told: str | None) -> None:
+def test_tables_tell_which_results_leave_their_range(count, told):
     """Results of the rows that were encoded, and no others."""
     scores = np.array([[0.5, 9.0], [9.0, -0.5]])[..., None]
     made = table(())
@@ -164,7 +159,7 @@ def test_tables_tell_which_results_leave_their_range(count: int | None, told: st
     np.testing.assert_array_equal(quiet, found)
 
 
-def test_values_that_are_brought_into_their_range_are_counted() -> None:
+def test_values_that_are_brought_into_their_range_are_counted():
     """And the rows that have them: of two samples, or one."""
     spec = InputSpec("x", 2, 4, low=-1.0, high=1.0)
     layout = Layout.raster((2, 2))
@@ -183,7 +178,7 @@ def test_values_that_are_brought_into_their_range_are_counted() -> None:
 
 
 @pytest.mark.parametrize("count", [1, 3, 4, 5, 8, 9])
-def test_chunks_are_filled_up_with_the_last_row(count: int) -> None:
+def test_chunks_are_filled_up_with_the_last_row(count):
     rows = np.arange(2.0 * count).reshape(count, 2)
     found = chunked(rows, 4)
     assert found.shape == (-(-count // 4), 4, 2)
@@ -204,12 +199,12 @@ OLDER = {
 """An encoding of files until 0.2."""
 
 
-def older(output: OutputSpec, **changes: Any) -> Any:
+def older(output, **changes):
     return encoding_from_data({**OLDER, **changes}, [InputSpec("rows", 8, 8)], [output])
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3, 4, 5])
-def test_rows_of_older_files_lie_in_blocks(rows: int) -> None:
+def test_rows_of_older_files_lie_in_blocks(rows):
     output = OutputSpec("scores", 8)
     encoding = older(output)
     assert encoding.to_data() == OLDER  # clients of any version read it
@@ -239,7 +234,7 @@ def test_rows_of_older_files_lie_in_blocks(rows: int) -> None:
         ("clipped", 1, None, [1.0, 0.0]),
     ],
 )
-def test_results_of_older_files(read: str, scores: int, labels: Any, wanted: Any) -> None:
+def test_results_of_older_files(read, scores, labels, wanted):
     output = OutputSpec("scores", 8, read=read, labels=None if labels is None else Labels.of(labels))
     slots = np.array([[2.0, 1, 9, 9, -3, 4, 9, 9]])
     found = older(output, scores=scores).decode([slots], [output], 2)
@@ -263,12 +258,12 @@ def test_results_of_older_files(read: str, scores: int, labels: Any, wanted: Any
         {"names": ["a"]},
     ],
 )
-def test_older_files_that_are_damaged(changes: dict[str, Any]) -> None:
+def test_older_files_that_are_damaged(changes):
     with pytest.raises(FormatError), damaged("an encoding"):
         older(OutputSpec("scores", 8), **changes)
 
 
-def test_ranges_of_columns() -> None:
+def test_ranges_of_columns():
     rows = np.array([[1.0, -2.0, 0.0, 1e150, 0.3], [3.0, -2.0, 0.0, -1e150, 0.3]])
     centre, half = column_ranges(rows, 2.0)
     np.testing.assert_allclose(centre, [2, -2, 0, 0, 0.3])
@@ -277,10 +272,10 @@ def test_ranges_of_columns() -> None:
 
 
 @pytest.mark.parametrize("value", [-1.0, 2.0, -1.001, 2.001, np.nan, np.inf])
-def test_values_at_the_ends_of_a_range(value: float) -> None:
+def test_values_at_the_ends_of_a_range(value):
     inside = value in (-1.0, 2.0)
     spec = InputSpec("x", 1, 2, low=-1.0, high=2.0)
-    given: Any = np.array([0.0, value])
+    given = np.array([0.0, value])
     for ask in (lambda: require_range(given, spec), lambda: Vectors().encode(given[1:], [spec])):
         if inside:
             ask()
@@ -299,7 +294,7 @@ def test_values_at_the_ends_of_a_range(value: float) -> None:
         assert len(caught) == (not inside)
 
 
-def test_arrays_and_columns_by_name() -> None:
+def test_arrays_and_columns_by_name():
     both = ("a", "b")
     assert arrays_by_name({"b": 2, "a": 1}, both) == arrays_by_name([1, 2], both) == [1, 2]
     assert arrays_by_name([[5]], ("a",)) == [[[5]]]
@@ -353,7 +348,7 @@ TABLE = table((0.5, -1.0))
         (TABLE, {"output": Layout.raster((4, 1)).to_data()}),
     ],
 )
-def test_encodings_of_files_that_others_made(encoding: Any, changes: dict[str, Any]) -> None:
+def test_encodings_of_files_that_others_made(encoding, changes):
     data = encoding.to_data()
     assert encoding_from_data(data, (), ()).to_data() == data
     with pytest.raises(FormatError), damaged("an encoding"):

@@ -1,12 +1,8 @@
 """Models of scikit-learn: labels, ranges, scalers and pipelines, types of models."""
 
-from __future__ import annotations
-
 import json
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -61,7 +57,7 @@ RELEASED = Path(__file__).parents[3] / "tests/vectors/releases/0.2.0/models/labe
     ],
     ids=str,
 )
-def test_labels_of_any_type(labels: Any) -> None:
+def test_labels_of_any_type(labels):
     targets = labels[(VALUES > 0).astype(int)]
     linear = LinearSVC(random_state=0).fit(ROWS, targets)
     require_same(packaged(linear).evaluate_clear(OTHERS), linear.predict(OTHERS))
@@ -74,7 +70,7 @@ def test_labels_of_any_type(labels: Any) -> None:
     require_same(package.evaluate_clear(np.round(OTHERS)), trees.predict(np.round(OTHERS)))
 
 
-def test_three_labels_and_several_for_each_row() -> None:
+def test_three_labels_and_several_for_each_row():
     names = np.array(["low", "middle", "high"])[THREE - 5]
     require_its_results(LinearDiscriminantAnalysis().fit(ROWS, names))
     both = np.stack([VALUES > 0, VALUES > 0.5, ROWS[:, 0] > 0], axis=1).astype(int)
@@ -82,7 +78,7 @@ def test_three_labels_and_several_for_each_row() -> None:
     require_same(packaged(model).evaluate_clear(OTHERS), model.predict(OTHERS))
 
 
-def test_results_by_name() -> None:
+def test_results_by_name():
     model = LogisticRegression(max_iter=1000).fit(ROWS, THREE)
     for method in ("predict", "predict_proba", "predict_log_proba", "decision_function"):
         require_same(packaged(model, method=method).evaluate_clear(OTHERS), getattr(model, method)(OTHERS))
@@ -91,12 +87,12 @@ def test_results_by_name() -> None:
         packaged(Ridge().fit(ROWS, VALUES), method="predict_proba")
 
 
-def labelled_rows() -> dict[str, Any]:
+def labelled_rows():
     """The description of a packaged model of three labels, as 0.2.0 wrote it."""
-    return json.loads(json.dumps(serving.Package.load(RELEASED).describe()))  # type: ignore[no-any-return]
+    return json.loads(json.dumps(serving.Package.load(RELEASED).describe()))
 
 
-def test_packages_from_before_there_were_labels() -> None:
+def test_packages_from_before_there_were_labels():
     """Descriptions without the newer fields keep loading: numbers of classes, and warnings."""
     told = labelled_rows()
     for field in ("labels", "column"):
@@ -110,7 +106,7 @@ def test_packages_from_before_there_were_labels() -> None:
         interface.encode(ROWS * 100)
 
 
-def test_packages_of_trees_from_before_there_were_labels() -> None:
+def test_packages_of_trees_from_before_there_were_labels():
     model = GradientBoostingClassifier(n_estimators=3, max_depth=2).fit(ROWS, TWO)
     package = hm.compile(model, name="t", samples=16).package
     told = json.loads(json.dumps(package.describe()))
@@ -125,7 +121,7 @@ def test_packages_of_trees_from_before_there_were_labels() -> None:
     np.testing.assert_array_equal(interface.decode(values, 90), model.predict(OTHERS) == "yes")
 
 
-def test_fewer_labels_than_classes() -> None:
+def test_fewer_labels_than_classes():
     told = labelled_rows()
     told["outputs"][0]["labels"]["values"] = ["low"]
     interface = serving.Interface.from_dict(told)
@@ -134,7 +130,7 @@ def test_fewer_labels_than_classes() -> None:
     raises(hm.errors.MismatchError, "class 1, and 1 classes have labels", interface.decode, [slots], 2)
 
 
-def test_linear_models_of_arrays() -> None:
+def test_linear_models_of_arrays():
     model = serving.LinearModel.of(
         [[1, -1], [2, 0]], [0.5, 0], mean=[1, 2], read="argmax", labels=["a", "b"], low=[0, 0], high=[3, 4]
     )
@@ -157,7 +153,7 @@ def test_linear_models_of_arrays() -> None:
         raises(TYPED, said, serving.LinearModel.of, [[1, -1], [2, 0]], **{"read": "argmax", **wrong})
 
 
-def test_the_range_comes_from_rows_or_is_demanded() -> None:
+def test_the_range_comes_from_rows_or_is_demanded():
     rows, labels = load_breast_cancer(return_X_y=True)
     model = fitted(LogisticRegression(), rows, labels)
     raises(TYPED, r"calibrate=X .*--calibrate FILE.*clip=", hm.compile, model, **SMALL)
@@ -175,7 +171,7 @@ def test_the_range_comes_from_rows_or_is_demanded() -> None:
     raises(TYPED, "no table of numbers", packaged, model, [["a"] * 30])
 
 
-def test_columns_in_another_order_are_refused() -> None:
+def test_columns_in_another_order_are_refused():
     frame = pd.DataFrame(ROWS, columns=["age", "dose", "ratio", "days"])
     model = Ridge().fit(frame, VALUES)
     package = packaged(model, frame)
@@ -190,7 +186,7 @@ def test_columns_in_another_order_are_refused() -> None:
     np.testing.assert_allclose(package.evaluate_clear(frame), boosted.predict(frame), atol=1e-2)
 
 
-def test_exporting_warns_of_nothing() -> None:
+def test_exporting_warns_of_nothing():
     frame = pd.DataFrame(ROWS, columns=["age", "dose", "ratio", "days"])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -201,7 +197,7 @@ def test_exporting_warns_of_nothing() -> None:
         hm.compile(boosted, name="t")
 
 
-def _scalers() -> Iterator[Any]:
+def _scalers():
     for mean in (True, False):
         for deviation in (True, False):
             yield StandardScaler(with_mean=mean, with_std=deviation)
@@ -216,7 +212,7 @@ def _scalers() -> Iterator[Any]:
 
 @pytest.mark.parametrize("scaler", list(_scalers()), ids=str)
 @pytest.mark.parametrize("before", [None, StandardScaler(), MinMaxScaler((-2, 1), clip=True)], ids=str)
-def test_every_option_of_scalers(scaler: Any, before: Any) -> None:
+def test_every_option_of_scalers(scaler, before):
     half = ROWS[:45]  # so that other rows go beyond what scalers saw
     steps = [clone(step) for step in (before, scaler) if step is not None]
     model = make_pipeline(*steps, LinearRegression()).fit(half, VALUES[:45])
@@ -228,7 +224,7 @@ def test_every_option_of_scalers(scaler: Any, before: Any) -> None:
         require_same(packaged(model, ROWS).evaluate_clear(far), model.predict(far))
 
 
-def test_steps_that_do_nothing_and_pipelines_in_pipelines() -> None:
+def test_steps_that_do_nothing_and_pipelines_in_pipelines():
     model = Pipeline(
         [
             ("nothing", "passthrough"),
@@ -239,14 +235,14 @@ def test_steps_that_do_nothing_and_pipelines_in_pipelines() -> None:
     require_same(packaged(model).evaluate_clear(OTHERS), model.predict(OTHERS))
 
 
-def test_features_of_very_different_sizes() -> None:
+def test_features_of_very_different_sizes():
     """Weights of 1e-9 and features of 1e9 keep their digits under encryption."""
     rows = ROWS * [1e9, 1e-6, 1, 1e5]
     model = make_pipeline(LinearRegression()).fit(rows, VALUES)
     np.testing.assert_allclose(encrypted(packaged(model, rows), rows), model.predict(rows), atol=1e-6)
 
 
-def test_pipelines_of_trees() -> None:
+def test_pipelines_of_trees():
     boosted = GradientBoostingClassifier(n_estimators=3, max_depth=2)
     nothing = Pipeline([("a", "passthrough"), ("b", GradientBoostingRegressor(n_estimators=2, max_depth=1))])
     nothing.fit(ROWS, VALUES)
@@ -257,7 +253,7 @@ def test_pipelines_of_trees() -> None:
     raises(TYPED, "alone", hm.compile, make_pipeline(KBinsDiscretizer(4), boosted), name="t")
 
 
-def test_models_inside_of_models() -> None:
+def test_models_inside_of_models():
     for inner in (None, SVR(kernel="linear"), linear_model.PoissonRegressor()):
         require_its_results(
             linear_model.RANSACRegressor(inner, min_samples=20, random_state=0).fit(ROWS, POSITIVE)
@@ -269,7 +265,7 @@ def test_models_inside_of_models() -> None:
 
 
 @pytest.mark.parametrize("calibrate", [True, False])
-def test_what_differs_from_the_library_is_refused(calibrate: bool) -> None:
+def test_what_differs_from_the_library_is_refused(calibrate):
     """A library's model whose predictions are not those of its coefficients."""
     given = {"calibrate": ROWS} if calibrate else {"clip": 10}
     for model, targets, method, wrong in (
@@ -289,7 +285,7 @@ def test_what_differs_from_the_library_is_refused(calibrate: bool) -> None:
             hm.compile(trained, **given, **SMALL)
 
 
-def test_trees_that_differ_from_their_library_are_refused() -> None:
+def test_trees_that_differ_from_their_library_are_refused():
     model = GradientBoostingRegressor(n_estimators=3, max_depth=2).fit(ROWS, VALUES)
     classifier = GradientBoostingClassifier(n_estimators=3, max_depth=2).fit(ROWS, THREE)
     true, labels = model.predict, classifier.predict
@@ -307,7 +303,7 @@ def test_trees_that_differ_from_their_library_are_refused() -> None:
             raises(TYPED, said, hm.compile, trained, name="t", calibrate=calibrate)
 
 
-def test_under_encryption() -> None:
+def test_under_encryption():
     column = VALUES[:, np.newaxis]
     losses = SGDClassifier(loss="log_loss", random_state=0)
     for model, targets, method, tolerance in (

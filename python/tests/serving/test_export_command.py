@@ -1,11 +1,8 @@
 """`hemera export`, and what `hemera inspect` says of its files."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path
-from typing import Any
 
 import joblib
 import numpy as np
@@ -38,13 +35,13 @@ def other():
 """
 
 
-def exported(tmp_path: Path, model: Path | str, *more: str) -> hm.serving.Package:
+def exported(tmp_path, model, *more):
     target = tmp_path / "out.hemera-model"
     assert main(["export", str(model), str(target), *more]) == 0
     return hm.serving.Package.load(target)
 
 
-def test_a_function_of_a_file(tmp_path: Path) -> None:
+def test_a_function_of_a_file(tmp_path):
     (tmp_path / "model.py").write_text(SOURCE)
     (tmp_path / "neighbour.py").write_text("WEIGHT = 0.5")
     package = exported(tmp_path, f"{tmp_path / 'model.py'}:build")
@@ -52,7 +49,7 @@ def test_a_function_of_a_file(tmp_path: Path) -> None:
     np.testing.assert_allclose(package.evaluate_clear(np.ones(4)), 0.5)
 
 
-def test_joblib_files(tmp_path: Path, capsys: Any) -> None:
+def test_joblib_files(tmp_path, capsys):
     rows, kinds = load_wine(return_X_y=True)
     linear = make_pipeline(StandardScaler(), LogisticRegression()).fit(rows, kinds)
     joblib.dump(linear, tmp_path / "linear.joblib")
@@ -83,7 +80,7 @@ def test_joblib_files(tmp_path: Path, capsys: Any) -> None:
     np.testing.assert_array_equal(package.evaluate_clear(rows), boosted.predict(rows))
 
 
-def test_json_files(tmp_path: Path, capsys: Any) -> None:
+def test_json_files(tmp_path, capsys):
     for stored in ("xgboost-wine-2", "lightgbm-wine-2"):
         contents = json.loads((MODELS / f"{stored}.json").read_text())
         (tmp_path / "trees.json").write_text(json.dumps(contents["model"]))
@@ -98,7 +95,7 @@ def test_json_files(tmp_path: Path, capsys: Any) -> None:
     np.testing.assert_allclose(package.evaluate_clear([[1, 0.5], [-3, 1]]), 1 / (1 + np.exp([-2.0, 1.0])))
 
 
-def test_labels_travel_by_files(tmp_path: Path, capsys: Any) -> None:
+def test_labels_travel_by_files(tmp_path, capsys):
     """From `hemera export` to the table that `hemera client decrypt` writes."""
     rows, kinds = load_wine(return_X_y=True)
     names = np.array(["red", "a, b", "white"])[kinds]
@@ -147,7 +144,7 @@ def test_labels_travel_by_files(tmp_path: Path, capsys: Any) -> None:
         ("text.joblib", "OneHotEncoder is not compiled: it takes text or objects; apply it"),
     ],
 )
-def test_errors(model: str, said: str, tmp_path: Path, capsys: Any) -> None:
+def test_errors(model, said, tmp_path, capsys):
     (tmp_path / "model.py").write_text(SOURCE)
     (tmp_path / "neighbour.py").write_text("WEIGHT = 0.5")
     for name in ("rubbish.json", "rubbish.joblib"):
@@ -164,7 +161,7 @@ def test_errors(model: str, said: str, tmp_path: Path, capsys: Any) -> None:
     assert not target.exists()
 
 
-def test_inspect(tmp_path: Path, capsys: Any) -> None:
+def test_inspect(tmp_path, capsys):
     path = tmp_path / "model"
     package = hm.serving.export(
         lambda x: (x * x).rotate(3) + x, inputs=4, name="squares", description="turned", security=None

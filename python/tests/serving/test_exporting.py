@@ -1,9 +1,6 @@
 """What is packaged of a function or a model, and when a package is refused for its results."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,13 +16,13 @@ from hemera.compiler.estimators import trees
 from hemera.exporting.agreement import _tied, of_library, require_agreement, thinned
 from hemera.package.encodings import Arrays, Scaling, Table
 from hemera.package.finishing import Method
-from hemera.serving import InputSpec, Package, Symbol, export
+from hemera.serving import InputSpec, export
 
 from ..refusals import raises
 
 
 @pytest.mark.parametrize("count", [1, 9, 10, 11, 19, 20, 21, 100, 101])
-def test_no_more_rows_are_compared_than_told(count: int) -> None:
+def test_no_more_rows_are_compared_than_told(count):
     rows = np.arange(count)[:, None]
     found = thinned(rows, 10)[:, 0]
     assert len(found) <= 10
@@ -48,15 +45,15 @@ def test_no_more_rows_are_compared_than_told(count: int) -> None:
         ([[0.1], [0.6]], 0.5, "argmax", [[True], [False]]),
     ],
 )
-def test_scores_that_are_near_a_tie(scores: Any, slack: float, read: str, tied: Any) -> None:
+def test_scores_that_are_near_a_tie(scores, slack, read, tied):
     given = np.array(scores)
     assert _tied(given, np.full(given.shape, slack), read).tolist() == tied
 
 
-def line() -> Package:
+def line():
     """x - 2 y + 0.5 of rows (x, y)."""
 
-    def circuit(x: Symbol) -> Symbol:
+    def circuit(x):
         terms = x * np.array([1.0, -2.0])
         return terms + terms.rotate(1) + 0.5
 
@@ -68,7 +65,7 @@ def line() -> Package:
 
 @pytest.mark.parametrize("at", [0, 2])
 @pytest.mark.parametrize(("off", "is_refused"), [(0.009, False), (0.011, True), (-0.011, True)])
-def test_a_package_that_differs_from_its_library_is_refused(at: int, off: float, is_refused: bool) -> None:
+def test_a_package_that_differs_from_its_library_is_refused(at, off, is_refused):
     package = line()
     rows = np.array([[1.0, 1.0], [0.5, -0.5], [-1.0, 2.0]])
     expected = rows @ [1.0, -2.0] + 0.5
@@ -85,9 +82,9 @@ def test_a_package_that_differs_from_its_library_is_refused(at: int, off: float,
         require_agreement(package, rows, expected[:, None], slack, "Line.predict")
 
 
-def test_a_library_that_fails_is_told() -> None:
+def test_a_library_that_fails_is_told():
     class Model:
-        def predict(self, rows: Any, **options: Any) -> Any:
+        def predict(self, rows, **options):
             return [len(rows), *options]
 
     assert of_library(Model(), "predict", [1, 2], raw=True).tolist() == ["2", "raw"]
@@ -99,7 +96,7 @@ def test_a_library_that_fails_is_told() -> None:
 
 @pytest.mark.parametrize("largest", [None, 4.0, 1000.0])
 @pytest.mark.parametrize("scale_bits", [30, 40])
-def test_parameters_of_an_export_are_those_of_its_circuit(largest: float | None, scale_bits: int) -> None:
+def test_parameters_of_an_export_are_those_of_its_circuit(largest, scale_bits):
     package = export(
         lambda x: (x * x + 1) * x,
         inputs=[InputSpec("x", 5)],
@@ -132,8 +129,8 @@ def test_parameters_of_an_export_are_those_of_its_circuit(largest: float | None,
         (InputSpec("x", 3, 6), "'x': 3 values in 6 slots"),
     ],
 )
-def test_inputs_of_an_export(inputs: Any, specs: Any) -> None:
-    def first(*given: Any) -> Any:
+def test_inputs_of_an_export(inputs, specs):
+    def first(*given):
         return given[0] + 1
 
     if isinstance(specs, str):
@@ -158,11 +155,11 @@ def test_inputs_of_an_export(inputs: Any, specs: Any) -> None:
         ("eval", None),
     ],
 )
-def test_outputs_of_an_export(told: Any, spec: tuple[int, str] | None) -> None:
-    def both(x: Any) -> Any:
+def test_outputs_of_an_export(told, spec):
+    def both(x):
         return {"a": x + 1, "b": x * 2}
 
-    options: Any = {"inputs": 4, "name": "m", "security": None}
+    options = {"inputs": 4, "name": "m", "security": None}
     given = {} if told is None else {"b": told}
     if spec is None:
         with pytest.raises(errors.ParameterError, match="output 'b': 1 to 4 values, read as one of"):
@@ -174,7 +171,7 @@ def test_outputs_of_an_export(told: Any, spec: tuple[int, str] | None) -> None:
         export(both, outputs={"d": 1, "a": 1, "c": 1}, **options)
 
 
-def test_inputs_are_encrypted_where_the_program_begins() -> None:
+def test_inputs_are_encrypted_where_the_program_begins():
     """At the highest level, or at that which is asked for."""
     params = hm.ckks.Parameters.for_circuit(3, slots=4, security=None)
     for given in (params, params.with_rescaling("manual")):
@@ -199,7 +196,7 @@ def test_inputs_are_encrypted_where_the_program_begins() -> None:
         (["Column_0", "b"], ("Column_0", "b")),
     ],
 )
-def test_names_of_features_of_trees(names: list[str] | None, told: tuple[str, ...]) -> None:
+def test_names_of_features_of_trees(names, told):
     assert trees._names(SimpleNamespace(**({} if names is None else {"feature_names_in_": names}))) == told
 
 
@@ -212,19 +209,19 @@ def test_names_of_features_of_trees(names: list[str] | None, told: tuple[str, ..
         (0, [[1.0, 2.0], [3.0, 4.0]], [[1.0, 2.0], [3.0, 4.0]]),
     ],
 )
-def test_margins_of_boosters_are_classes_where_they_are(classes: int, margins: Any, results: Any) -> None:
+def test_margins_of_boosters_are_classes_where_they_are(classes, margins, results):
     booster = type("Booster", (), {"predict": lambda *_, **__: np.array(margins)})
     booster.__module__ = "lightgbm.basic"
     assert trees._predicted(booster(), np.zeros((len(margins), 1)), classes).tolist() == results
 
 
-def test_bins_come_once() -> None:
+def test_bins_come_once():
     steps = [("bins", KBinsDiscretizer(encode="ordinal")), ("trees", GradientBoostingClassifier())]
     with pytest.raises(errors.ParameterError, match="give no quantiser with it"):
         hm.compile(Pipeline(steps), quantiser=object())
 
 
-def test_a_package_with_another_encoding_is_the_same_file() -> None:
+def test_a_package_with_another_encoding_is_the_same_file():
     package = export(lambda x: x + 1, inputs=4, name="m", security=None)
     rows = Arrays((Layout.raster((4,)),), (Layout.raster((4,)),))
     found = package.with_encoding(rows)

@@ -1,10 +1,6 @@
 """Operations on slots that values do not fill, and on operands of other lengths."""
 
-from __future__ import annotations
-
 import functools
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +16,7 @@ from ..test_filled_slots import VALUES as WIDTH
 from .operation_cases import MATRIX, RNG, SLOTS, Client
 
 VECTOR = RNG.uniform(-1, 1, WIDTH)
-PARTIAL: dict[str, Callable[..., Any]] = {
+PARTIAL = {
     **{name: each for name, each in PROGRAMS.items() if name != "matmul of vectors"},
     "twice summed": lambda x, _: x.sum().sum() if isinstance(x, serving.Symbol) else x.sum() * WIDTH,
     "vector": lambda x, _: (x + 1) @ VECTOR,
@@ -34,7 +30,7 @@ PARTIAL: dict[str, Callable[..., Any]] = {
 
 
 @pytest.mark.parametrize("name", PARTIAL)
-def test_slots_that_fill_up_do_not_count(name: str) -> None:
+def test_slots_that_fill_up_do_not_count(name):
     specs = [serving.InputSpec(each, WIDTH, slots=SLOTS) for each in "xy"]
     package = serving.export(PARTIAL[name], inputs=specs, name=name, security=None)
     rows = RNG.uniform(-0.8, 0.8, (2, 3, WIDTH))
@@ -43,10 +39,10 @@ def test_slots_that_fill_up_do_not_count(name: str) -> None:
         np.testing.assert_allclose(np.real(found)[:, 0], expected, rtol=1e-6, atol=2**-18)
 
 
-def test_integers_that_fill_up_do_not_count() -> None:
+def test_integers_that_fill_up_do_not_count():
     params = hm.bfv.Parameters.for_circuit(2, slots=1024, security=None)
 
-    def circuit(x: Any) -> Any:
+    def circuit(x):
         return ((x + 1) * x + x.sum()).sum()
 
     package = serving.export(circuit, inputs=WIDTH, name="integers", params=params)
@@ -56,7 +52,7 @@ def test_integers_that_fill_up_do_not_count() -> None:
 
 
 @pytest.mark.parametrize("shape", [(5, 3), (3, 8), (8, 8 + 1), (9, 3), (16, 3)])
-def test_matrices_of_other_rows_do_not_fit(shape: tuple[int, int]) -> None:
+def test_matrices_of_other_rows_do_not_fit(shape):
     matrix = RNG.uniform(-1, 1, shape)
     if shape[0] == 8:
         serving.export(
@@ -79,7 +75,7 @@ def test_matrices_of_other_rows_do_not_fit(shape: tuple[int, int]) -> None:
 
 
 @pytest.mark.parametrize("count", [3, WIDTH - 1, WIDTH + 1])
-def test_arrays_of_other_lengths_do_not_fit(count: int) -> None:
+def test_arrays_of_other_lengths_do_not_fit(count):
     array = np.ones(count)
     spec = serving.InputSpec("x", WIDTH, slots=SLOTS)
     for call in (
@@ -94,7 +90,7 @@ def test_arrays_of_other_lengths_do_not_fit(count: int) -> None:
 
 
 VALUES = np.arange(1, WIDTH + 1)
-STEPS: dict[str, Callable[..., Any]] = {
+STEPS = {
     # Steps of a value that is filled in part and one that is full, with all that other slots can hold.
     "zeros": lambda x, _: x,
     "full": lambda _, f: f,
@@ -121,7 +117,7 @@ MET = {"+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b
 
 
 @functools.cache
-def compared(scheme: str) -> Callable[..., list[Any]]:
+def compared(scheme):
     """What is known of the slots of a result, of a program's and of ciphertexts, as C++ joins them."""
     is_exact = scheme == "bfv"
     slots = 1024 if is_exact else SLOTS
@@ -131,8 +127,8 @@ def compared(scheme: str) -> Callable[..., list[Any]]:
     ev = ctx.bind(ctx.generate_keys(ctx.generate_secret_key(), sum_slots=True, rotations=range(-2, SLOTS)))
     given = [ev.encrypt(np.ones(count, int if is_exact else float)) for count in (WIDTH, slots)]
 
-    def both(function: Callable[..., Any]) -> list[Any]:
-        recorder = Recorder(scheme, [Form(slots)] * 2, [WIDTH, slots])  # type: ignore[arg-type]
+    def both(function):
+        recorder = Recorder(scheme, [Form(slots)] * 2, [WIDTH, slots])
         found = []
         for of, known in ((recorder.inputs, "_filling"), (given, "_native")):
             try:
@@ -150,7 +146,7 @@ def compared(scheme: str) -> Callable[..., list[Any]]:
 @pytest.mark.parametrize(
     ("scheme", "name"), [*(("ckks", name) for name in STEPS), *(("bfv", name) for name in OF_BOTH)]
 )
-def test_programs_know_of_slots_what_ciphertexts_know(scheme: str, name: str) -> None:
+def test_programs_know_of_slots_what_ciphertexts_know(scheme, name):
     both, first = compared(scheme), STEPS[name]
     recorded, known = both(first)
     assert recorded == known

@@ -1,10 +1,5 @@
 """Clients of SEAL and OpenFHE run packaged models: their keys and ciphertexts in, files of theirs out."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -30,7 +25,7 @@ PLAIN_MODULUS = 65537
 class SealClient:
     """A party that has SEAL alone."""
 
-    def __init__(self, scheme: int, folder: Path, steps: list[int]) -> None:
+    def __init__(self, scheme, folder, steps):
         self.folder = folder
         self.ckks = scheme == CKKS_SCHEME
         self.parms = sealapi.EncryptionParameters(scheme)
@@ -55,12 +50,12 @@ class SealClient:
         self.session = seal.Session(self.saved(self.parms), scale=SCALE if self.ckks else None, device="cpu")
         self.session.load_keys(relinearization=self.saved(relin), galois=self.saved(galois))
 
-    def saved(self, thing: Any) -> bytes:
+    def saved(self, thing):
         path = self.folder / "object"
         thing.save(str(path))
         return path.read_bytes()
 
-    def encrypt(self, values: Any) -> hm.Ciphertext:
+    def encrypt(self, values):
         plaintext, ciphertext = sealapi.Plaintext(), sealapi.Ciphertext()
         if self.ckks:
             self.encoder.encode(np.asarray(values, float).tolist(), SCALE, plaintext)
@@ -69,7 +64,7 @@ class SealClient:
         self.encryptor.encrypt(plaintext, ciphertext)
         return self.session.load_ciphertext(self.saved(ciphertext))
 
-    def decrypt(self, result: hm.Ciphertext) -> Any:
+    def decrypt(self, result):
         path = self.folder / "object"
         path.write_bytes(self.session.dump_ciphertext(result))
         ciphertext, plaintext = sealapi.Ciphertext(), sealapi.Plaintext()
@@ -82,11 +77,11 @@ class SealClient:
 
 
 @with_seal
-def test_ckks(tmp_path: Path) -> None:
+def test_ckks(tmp_path):
     slots = DEGREE // 2
     matrix = np.random.default_rng(1).normal(size=(8, 8)) / 4
 
-    def model(x: Any) -> Any:
+    def model(x):
         return {"moved": (x * x + 0.5).rotate(1), "matrix": (x @ matrix) * 0.25 + x * x}
 
     package = serving.export(model, inputs=serving.InputSpec("x", 8, slots), name="model")
@@ -122,12 +117,12 @@ def test_ckks(tmp_path: Path) -> None:
 
 
 @with_seal
-def test_bfv(tmp_path: Path) -> None:
+def test_bfv(tmp_path):
     params = hm.bfv.Parameters.for_circuit(2, plain_modulus=PLAIN_MODULUS, slots=DEGREE)
     assert params.max_slots == DEGREE
     weights = np.arange(DEGREE) % 7 - 3
 
-    def model(x: Any) -> Any:
+    def model(x):
         return (x * x - x * weights).rotate(1) + x.swap_rows()
 
     package = serving.export(model, inputs=DEGREE, name="exact", params=params)
@@ -142,7 +137,7 @@ def test_bfv(tmp_path: Path) -> None:
     raises(hm.errors.MismatchError, "modulo 65537", wrong.check, client.session.context, client.session.keys)
 
 
-def answered(files: OpenFheFiles, package: serving.Package) -> tuple[Any, Any]:
+def answered(files, package):
     """What comes out of OpenFHE's ciphertext a, and what should."""
     session, context = files.session, files.session.context
     x = session.load_ciphertext(files.bytes_of("ct_a.bin"))
@@ -152,7 +147,7 @@ def answered(files: OpenFheFiles, package: serving.Package) -> tuple[Any, Any]:
     return context.decrypt(back, files.secret), package.evaluate_clear(context.decrypt(x, files.secret))
 
 
-def test_ckks_of_openfhe() -> None:
+def test_ckks_of_openfhe():
     files = OpenFheFiles("ckks-flexibleauto")
     files.session.load_keys(
         relinearization=files.bytes_of("eval_mult_key.bin"),
@@ -164,7 +159,7 @@ def test_ckks_of_openfhe() -> None:
 
 
 @pytest.mark.parametrize("scheme", ["bfv", "bgv"])
-def test_integers_of_openfhe(scheme: str) -> None:
+def test_integers_of_openfhe(scheme):
     files = OpenFheFiles(scheme)
     files.session.load_keys(relinearization=files.bytes_of("eval_mult_key.bin"))
     kind = {"bfv": hm.bfv.Parameters, "bgv": hm.bgv.Parameters}[scheme]
@@ -172,7 +167,7 @@ def test_integers_of_openfhe(scheme: str) -> None:
         degree=4096, plain_modulus=PLAIN_MODULUS, prime_bits=[40] * 3, special_bits=[40], security=None
     )
     weights = np.arange(params.max_slots) % 5
-    options: dict[str, Any] = {"inputs": params.max_slots, "name": "model", "params": params}
+    options = {"inputs": params.max_slots, "name": "model", "params": params}
     package = serving.export(lambda x: (x + 1) * (x - weights) + 7, **options)
     found, expected = answered(files, package)
     np.testing.assert_array_equal(found, expected)

@@ -1,12 +1,8 @@
 """Clients that were made before a fork, in the children."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import warnings
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,15 +10,14 @@ import pytest
 import hemera as hm
 from hemera.client.problems import ServerError
 from hemera.package.sharing import Shown
-from hemera.serving.home import Home
 
 from ..forked import in_child, taken_elsewhere
-from .conftest import BOUND, Running, client_of, expected, require_scores
+from .conftest import BOUND, client_of, expected, require_scores
 
 ROUNDS, WORKERS = 8, 4
 
 
-def ask(client: hm.Client, seed: int, answers: Any) -> None:
+def ask(client, seed, answers):
     """The largest error of predictions of rows that only this worker has."""
     random = np.random.default_rng(seed)
     worst = 0.0
@@ -33,7 +28,7 @@ def ask(client: hm.Client, seed: int, answers: Any) -> None:
 
 
 @pytest.mark.fact_of_the_cpu("children of fork() use contexts")
-def test_workers_of_one_client_get_their_own_answers(server: Running, home: Home) -> None:
+def test_workers_of_one_client_get_their_own_answers(server, home):
     forking = multiprocessing.get_context("fork")
     with client_of(server.url, home.clients.add("alice")) as client:
         client.predict("scores", np.zeros((1, 8)))  # opens a connection, and sends the keys
@@ -52,10 +47,10 @@ def test_workers_of_one_client_get_their_own_answers(server: Running, home: Home
 
 
 @pytest.mark.fact_of_the_cpu("children of fork() use contexts")
-def test_a_child_asks_while_threads_of_its_parent_hold_the_client(server: Running, home: Home) -> None:
+def test_a_child_asks_while_threads_of_its_parent_hold_the_client(server, home):
     rows = np.random.default_rng(7).uniform(-1, 1, (3, 8))
 
-    def error() -> bool:
+    def error():
         return bool(np.abs(client.predict("scores", rows) - expected(rows)).max() < 1e-4)
 
     with client_of(server.url, home.clients.add("alice")) as client:
@@ -68,12 +63,12 @@ def test_a_child_asks_while_threads_of_its_parent_hold_the_client(server: Runnin
                 end()
 
 
-def test_a_child_that_is_forked_within_a_request_leaves_it_to_its_parent(server: Running, home: Home) -> None:
+def test_a_child_that_is_forked_within_a_request_leaves_it_to_its_parent(server, home):
     """A function of progress forks: the connection is in the middle of a body."""
     reading, writing = os.pipe()
-    children: list[int] = []
+    children = []
 
-    def fork(what: str, done: int, _: int) -> None:
+    def fork(what, done, _):
         if what == "upload" and done == 0 and not children:
             children.append(os.fork())
             if children[0]:
@@ -95,12 +90,12 @@ def test_a_child_that_is_forked_within_a_request_leaves_it_to_its_parent(server:
 
 
 @pytest.fixture(scope="module")
-def shared() -> Any:
+def shared():
     """A program whose results may be shown, of small parameters: two of them under one key."""
     return hm.compile(lambda x: x * 2, hm.ArraySpec((4,), range=(0, 1)), share=True, shares=2)
 
 
-def show(local: Any, most: int) -> tuple[int, str]:
+def show(local, most):
     """How many results are shown before one is refused."""
     for count in range(most):
         try:
@@ -112,7 +107,7 @@ def show(local: Any, most: int) -> tuple[int, str]:
 
 
 @pytest.mark.fact_of_the_cpu("children of fork() use contexts")
-def test_children_show_no_result_of_a_key_whose_count_is_their_parents(shared: Any) -> None:
+def test_children_show_no_result_of_a_key_whose_count_is_their_parents(shared):
     local = shared.local()
     assert show(local, 1) == (1, "")
     for _ in range(2):
@@ -126,8 +121,8 @@ def test_children_show_no_result_of_a_key_whose_count_is_their_parents(shared: A
     assert "2 results of this secret key were shown" in why
 
 
-def test_children_of_one_folder_count_together(tmp_path: Path) -> None:
-    def add(shown: Shown) -> int:
+def test_children_of_one_folder_count_together(tmp_path):
+    def add(shown):
         for count in range(4):
             try:
                 shown.add(1, 5)

@@ -1,27 +1,21 @@
 """`hemera doctor HOME`: what is damaged in a server's folder is found, and named with the way out."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
 import subprocess
-from collections.abc import Callable
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
 from hemera.cli import main
 from hemera.commands import doctor
-from hemera.serving import Package
 from hemera.serving.home import Home
 
 from .conftest import BOUND, ROWS, Process, client_of, require_scores, serving
 
 
-def findings(home: Path, capsys: pytest.CaptureFixture[str], status: int) -> dict[str, tuple[str, str]]:
+def findings(home, capsys, status):
     """The findings on a folder that `hemera doctor` reports, by check."""
     capsys.readouterr()
     assert main(["doctor", str(home), "--json", "-"]) == status
@@ -30,7 +24,7 @@ def findings(home: Path, capsys: pytest.CaptureFixture[str], status: int) -> dic
 
 
 @pytest.fixture(scope="module")
-def with_keys(package: Package, keys: bytes, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def with_keys(package, keys, tmp_path_factory):
     """A folder with keys of a client, of which each test has a copy."""
     home = Home(tmp_path_factory.mktemp("used") / "home")
     home.add_model(package)
@@ -41,25 +35,25 @@ def with_keys(package: Package, keys: bytes, tmp_path_factory: pytest.TempPathFa
 
 
 @pytest.fixture
-def used(with_keys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+def used(with_keys, tmp_path, monkeypatch):
     monkeypatch.setattr(doctor, "CHECKS", ())  # of the machine
     shutil.copytree(with_keys, tmp_path / "home")
     return Home(tmp_path / "home")
 
 
-def _flip(path: Path) -> None:
+def _flip(path):
     """Change a byte in the middle."""
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 1
     path.write_bytes(data)
 
 
-def keys_of(home: Home) -> Path:
+def keys_of(home):
     (found,) = home.keys.glob("*/scores/*/keys")
     return found
 
 
-def test_a_folder_that_is_well(used: Home, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_that_is_well(used, capsys):
     assert findings(used.root, capsys, 0)["server"] == ("note", "none has run on it yet")
     with used.locked():
         assert findings(used.root, capsys, 0)["server"][0] == "note"
@@ -90,14 +84,7 @@ def test_a_folder_that_is_well(used: Home, capsys: pytest.CaptureFixture[str]) -
         (lambda home: shutil.rmtree(home.root), "folder", "broken", "--add-model"),
     ],
 )
-def test_what_is_not_well(
-    damage: Callable[[Home], object],
-    check: str,
-    state: str,
-    way_out: str,
-    used: Home,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_what_is_not_well(damage, check, state, way_out, used, capsys):
     if check == "owners" and os.geteuid() != 0:
         pytest.skip("only root gives files to others")
     damage(used)
@@ -107,43 +94,39 @@ def test_what_is_not_well(
     assert way_out in told[1]
 
 
-def _index(home: Home, name: str, data: bytes) -> None:
+def _index(home, name, data):
     home.index_file(name).parent.mkdir(mode=0o700, exist_ok=True)
     home.index_file(name).touch(mode=0o600)
     home.index_file(name).write_bytes(data)
 
 
-def _alias(home: Home, text: str) -> None:
+def _alias(home, text):
     (home.root / "aliases").mkdir(mode=0o700)
     (home.root / "aliases/scores.json").touch(mode=0o600)
     (home.root / "aliases/scores.json").write_text(text)
 
 
-def _waiting(home: Home) -> None:
+def _waiting(home):
     folder = home.incoming / "alice.0+1+scores"
     folder.mkdir(mode=0o700)
     (folder / "keys").touch(mode=0o600)
     (folder / "keys").write_bytes(b"abc")
 
 
-def test_a_full_disk_is_a_note(
-    used: Home, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    full: Any = SimpleNamespace(free=99 << 20, total=1000 << 20)
+def test_a_full_disk_is_a_note(used, capsys, monkeypatch):
+    full = SimpleNamespace(free=99 << 20, total=1000 << 20)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: full)
     state, text = findings(used.root, capsys, 0)["disk"]
     assert (state, text[:21]) == ("note", "99 MiB free of 1000: ")
 
 
-def tar(*words: object) -> None:
+def tar(*words):
     """As an operator would. 1: a file changed while it was read, which is what this is about."""
     done = subprocess.run(["tar", *map(str, words)], check=False, capture_output=True, timeout=BOUND)
     assert done.returncode in (0, 1), done.stderr
 
 
-def test_a_backup_of_a_running_server_is_whole(
-    home: Home, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_backup_of_a_running_server_is_whole(home, tmp_path, capsys, monkeypatch):
     """A copy by tar, while a client's keys change, answers elsewhere with a set that was sent."""
     monkeypatch.setattr(doctor, "CHECKS", ())
     token = home.clients.add("alice")

@@ -1,19 +1,13 @@
 """Integers of BFV and BGV in the clear: words where results fit, and Python's integers where they do not."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pytest
 
 from hemera.program import operations as op
-from hemera.program.operations import Operation
 from hemera.program.program import Program
 from hemera.program.values import Form
 
-WORDS: dict[str, tuple[Operation, Callable[..., Any]]] = {
+WORDS = {
     "add": (op.Add(), lambda x, y: x + y),
     "subtract": (op.Subtract(), lambda x, y: x - y),
     "negate": (op.Negate(), lambda x: -x),
@@ -46,7 +40,7 @@ WORDS: dict[str, tuple[Operation, Callable[..., Any]]] = {
     "modulus", [17, 3037000500, 3037000501, 1 << 61, (1 << 61) + 1, 1 << 62, (1 << 62) + 1]
 )
 @pytest.mark.parametrize("name", WORDS)
-def test_integers_in_the_clear_are_pythons(name: str, modulus: int) -> None:
+def test_integers_in_the_clear_are_pythons(name, modulus):
     operation, formula = WORDS[name]
     count = operation.operands or (4 if name == "dot" else 2)
     program = Program("bfv", [Form(4)] * count)

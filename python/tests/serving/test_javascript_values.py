@@ -1,14 +1,11 @@
 """Values that the client in JavaScript encodes and reads, without its module: Python's are the same, NumPy
 judges results, and what Python refuses is refused."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -37,7 +34,7 @@ SCRIPT = f"""
     }}"""
 
 
-def asked(plan: hm.Compiled, arrays: Any, slots: Any = None) -> Any:
+def asked(plan, arrays, slots=None):
     interface = plan.package.interface
     given = {"maps": client_maps(interface), "scheme": interface.scheme, "arrays": arrays, "slots": slots}
     found = subprocess.run(
@@ -56,8 +53,8 @@ WHOLE = hm.ArraySpec((2, 3), range=(0, 5), step=1)
 
 
 @pytest.mark.parametrize("options", [{"security": None}, EXACT], ids=["ckks", "bfv"])
-def test_results_are_numpy_s(options: Any) -> None:
-    def function(x: Any) -> Any:
+def test_results_are_numpy_s(options):
+    def function(x):
         return {"is": x > 2, "sum": np.sum(x, 1), "any": np.any(x > 5), "twice": 2 * x}
 
     plan = hm.compile(function, WHOLE, **options)
@@ -92,12 +89,12 @@ def test_results_are_numpy_s(options: Any) -> None:
         ([[1, 6, 0], [2, 5, 4]], "ParameterError: x: the model is for values from 0 to 5, not 6"),
     ],
 )
-def test_what_is_no_array_of_the_model_is_refused(rows: Any, told: str) -> None:
+def test_what_is_no_array_of_the_model_is_refused(rows, told):
     plan = hm.compile(lambda x: x > 2, WHOLE, security=None)
     assert re.match(told, asked(plan, {"x": rows})["error"])
 
 
-def test_steps_hold_where_values_are_brought_into_the_range() -> None:
+def test_steps_hold_where_values_are_brought_into_the_range():
     spec, shown = hm.ArraySpec((3,), step=1), np.arange(15.0).reshape(5, 3)
     plan = hm.compile(lambda x: x > 2, spec, calibrate=shown, security=None)
     assert asked(plan, {"x": [1, 300, 3]})["encoded"]["x"][:3] == [1, plan.package.inputs[0].high, 3]
@@ -106,7 +103,7 @@ def test_steps_hold_where_values_are_brought_into_the_range() -> None:
     assert "multiples of 1, and 2.5 is none" in asked(plan, {"x": [1, 2.5, 3]})["error"]
 
 
-def test_exact_results_beyond_what_numbers_hold_are_refused() -> None:
+def test_exact_results_beyond_what_numbers_hold_are_refused():
     plan = hm.compile(lambda x: x * 2**17, hm.ArraySpec((1,), range=(0, 2**37), dtype=int), **EXACT)
     for most, fits in ((2**53 - 1, True), (2**53, False)):
         found = asked(plan, {"x": [1]}, {"output": [str(most)] * plan.params.max_slots})

@@ -1,13 +1,8 @@
 """The memory of sessions that are let go is free at once, without Python's collector of cycles."""
 
-from __future__ import annotations
-
 import gc
 import time
 import weakref
-from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,24 +11,22 @@ import hemera as hm
 from hemera import search
 from hemera.interop import openfhe, seal
 from hemera.objects.devices import DeviceOptions
-from hemera.package.local_model import LocalModel
 from hemera.package.prepared import PreparedModel
-from hemera.serving import Package, export
+from hemera.serving import export
 from hemera.serving.home import Home
-from hemera.serving.session_cache import Session
 from hemera.serving.sessions import Loader
 
 from ..interop.foreign_files import VECTORS as FILES
 from ..interop.foreign_files import read
-from .conftest import Running, client_of, expected, require_scores, serving
+from .conftest import client_of, expected, require_scores, serving
 from .indexes.index_cases import KEYS as INDEX_KEYS
 from .indexes.index_cases import PREPARE, QUERY, VECTORS
-from .replicas import ROWS, Bench
+from .replicas import ROWS
 from .server_requests import EVALUATE, code, request_of
 
 
 @pytest.fixture(autouse=True)
-def no_collector() -> Iterator[None]:
+def no_collector():
     gc.collect()
     gc.disable()
     try:
@@ -45,17 +38,17 @@ def no_collector() -> Iterator[None]:
 class Watched:
     """Sessions and what they hold, weakly."""
 
-    def __init__(self, *things: object) -> None:
+    def __init__(self, *things):
         self._left = [
             (type(each).__name__, weakref.ref(each)) for each in things if hasattr(each, "__weakref__")
         ]
 
     @property
-    def alive(self) -> list[str]:
+    def alive(self):
         return [name for name, each in self._left if each() is not None]
 
 
-def soon(watched: Watched) -> bool:
+def soon(watched):
     """Whether nothing is alive within a second: answers are sent before the last thread lets go."""
     end = time.monotonic() + 1
     while watched.alive and time.monotonic() < end:
@@ -63,7 +56,7 @@ def soon(watched: Watched) -> bool:
     return not watched.alive
 
 
-def watch(session: Session) -> Watched:
+def watch(session):
     held = [session]
     for name in ("_keys", "_evaluator", "_graphs", "_tickets"):
         held += [vars(session)[name]] if name in vars(session) else []
@@ -73,25 +66,25 @@ def watch(session: Session) -> Watched:
     return Watched(*held)
 
 
-def of_seal(package_of: Callable[[hm.Parameters], Package]) -> tuple[Package, Any, str]:
+def of_seal(package_of):
     files = FILES / "seal" / "bfv"
     params = seal.Session(files / "parms.zstd.seal", device="cpu").params
     keys = {"context": "parms.zlib.seal", "relinearization": "relin_keys.seeded.seal"}
     return package_of(params), {n: (files / f).read_bytes() for n, f in keys.items()}, "ct_a.zlib.seal"
 
 
-def of_openfhe(package_of: Callable[[hm.Parameters], Package]) -> tuple[Package, Any, str]:
+def of_openfhe(package_of):
     files = FILES / "openfhe" / "bfv"
     keys = {"context": (files / "cryptocontext.bin").read_bytes()}
     keys["relinearization"] = read(files / "eval_mult_key.bin")
     return package_of(openfhe.Session(keys["context"], device="cpu").params), keys, "ct_a.bin"
 
 
-def squares_of(params: hm.Parameters) -> Package:
+def squares_of(params):
     return export(lambda x: x * x + 1, inputs=params.degree, name="m", params=params)
 
 
-def written(folder: Path, files: Mapping[str, bytes]) -> dict[str, Path]:
+def written(folder, files):
     for name, data in files.items():
         (folder / name).write_bytes(data)
     return {name: folder / name for name in files}
@@ -99,20 +92,13 @@ def written(folder: Path, files: Mapping[str, bytes]) -> dict[str, Path]:
 
 @pytest.mark.parametrize("captures", [False, True])
 @pytest.mark.fact_of_the_cpu("bytes of keys on the CPU")
-def test_a_session_of_hemera(
-    package: Package,
-    local: LocalModel,
-    keys: bytes,
-    tmp_path: Path,
-    captures: bool,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_session_of_hemera(package, local, keys, tmp_path, captures, monkeypatch):
     monkeypatch.setattr(PreparedModel, "captures", captures)
     loader = Loader(DeviceOptions("cpu", 1), graphs=4)
     context = loader.prepare(package).context
     path = written(tmp_path, {"keys": keys})
     rows = np.random.default_rng(3).uniform(-1, 1, (5, 8))
-    levels: list[int] = []
+    levels = []
     for _ in range(3):
         session = loader.load(package, "Hemera", path)
         for _ in range(3):
@@ -132,7 +118,7 @@ def test_a_session_of_hemera(
 
 
 @pytest.mark.parametrize("library", ["SEAL", "OpenFHE"])
-def test_a_session_of_another_library(library: str, tmp_path: Path) -> None:
+def test_a_session_of_another_library(library, tmp_path):
     package, files, name = (of_seal if library == "SEAL" else of_openfhe)(squares_of)
     session = Loader(DeviceOptions("cpu", 1)).load(package, library, written(tmp_path, files))
     inputs = session.load({"input": read(FILES / library.lower() / "bfv" / name)})
@@ -144,7 +130,7 @@ def test_a_session_of_another_library(library: str, tmp_path: Path) -> None:
     assert watched.alive == []
 
 
-def own(running: Running, home: Home, name: str) -> tuple[Any, str, LocalModel]:
+def own(running, home, name):
     """A client whose keys the server has: its connection, token and side of the model."""
     token = home.clients.add(name)
     client = client_of(running.url, token)
@@ -152,7 +138,7 @@ def own(running: Running, home: Home, name: str) -> tuple[Any, str, LocalModel]:
     return client, token, client.local("scores")
 
 
-def session_of(running: Running, token: str, name: str = "scores") -> Session:
+def session_of(running, token, name="scores"):
     client = running.service.clients.of_token(token)
     assert client is not None
     generation = running.service.keys(client, name).generation
@@ -161,7 +147,7 @@ def session_of(running: Running, token: str, name: str = "scores") -> Session:
     return found
 
 
-def test_keys_that_make_room_for_others(home: Home) -> None:
+def test_keys_that_make_room_for_others(home):
     """Under --max-loaded-keys; also after requests that were refused, whose errors have tracebacks."""
     rows = np.ones((2, 8))
     with serving(home, loaded_key_bytes=1) as running:
@@ -188,7 +174,7 @@ def test_keys_that_make_room_for_others(home: Home) -> None:
         bob.close()
 
 
-def test_keys_that_were_replaced_or_removed(home: Home) -> None:
+def test_keys_that_were_replaced_or_removed(home):
     with serving(home, sweep_seconds=0.05) as running:
         for end in ("replaced", "removed", "removed at once", "of a client that was removed"):
             client, token, _ = own(running, home, "alice")
@@ -211,13 +197,13 @@ def test_keys_that_were_replaced_or_removed(home: Home) -> None:
             client.close()
 
 
-def test_keys_for_an_index(tmp_path: Path) -> None:
+def test_keys_for_an_index(tmp_path):
     search.Index(VECTORS, "dot", exact=True).save(tmp_path / "rows.index")
     home = Home(tmp_path / "home")
     home.add_index(tmp_path / "rows.index")
     tokens = [home.clients.add(each) for each in ("alice", "bob")]
     with serving(home, loaded_key_bytes=1) as running:
-        watched: list[Watched] = []
+        watched = []
         for token in tokens:
             client = search.Client(next(iter(running.service.indexes.values()))._index.settings)
             with running.http(token) as http:
@@ -231,11 +217,11 @@ def test_keys_for_an_index(tmp_path: Path) -> None:
         assert watched[1].alive
 
 
-def test_keys_at_a_replica(bench: Callable[..., Bench]) -> None:
+def test_keys_at_a_replica(bench):
     ours = bench(1, loaded_key_bytes=1)
     ours.start()
     cache = ours.ranch.fakes[0].replica._cache
-    watched: list[Watched] = []
+    watched = []
     for name in ("alice", "bob", "alice"):
         if name not in ours.keys:
             ours.add(name)
@@ -249,20 +235,20 @@ def test_keys_at_a_replica(bench: Callable[..., Bench]) -> None:
     assert watched[2].alive
 
 
-def test_requests_to_a_replica_are_let_go_with_their_answers(bench: Callable[..., Bench]) -> None:
+def test_requests_to_a_replica_are_let_go_with_their_answers(bench):
     """The dispatcher's and the replica's: the last holder of the answer frees it."""
     ours = bench(1)
     ours.start()
     ours.add("alice")
     replica = ours.ranch.fakes[0].replica
-    watched: list[Watched] = []
+    watched = []
     submit = replica._scheduler.submit
 
-    def seen(request: Any) -> None:
+    def seen(request):
         watched.append(Watched(request, request.answer))
         submit(request)
 
-    replica._scheduler.submit = seen  # type: ignore[method-assign]
+    replica._scheduler.submit = seen
     for _ in range(3):
         request = ours.ask("alice", ROWS)
         watched.append(Watched(request, request.answer))

@@ -1,10 +1,7 @@
 """Maps of models: a client of some lines of NumPy, which knows no layout, computes with them."""
 
-from __future__ import annotations
-
 import base64
 import json
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,8 +12,6 @@ from hemera import _core
 from hemera.errors import ParameterError
 from hemera.package.maps import client_maps
 from hemera.search.maps import search_maps
-from hemera.serving import Package
-from hemera.serving.home import Home
 from hemera.serving.settings import Settings
 
 from ..refusals import raises
@@ -31,11 +26,11 @@ KINDS = TABLE @ [3, -1, 1, 0, 0.5] > 2
 ORIGIN = "https://app.example.org"
 
 
-def words(text: str) -> Any:
+def words(text):
     return np.frombuffer(base64.b64decode(text), "<i4")
 
 
-def by_maps(package: Package, *given: Any) -> list[Any]:
+def by_maps(package, *given):
     """The results of arrays, each of one sample or of as many rows as a request has."""
     told = json.loads(json.dumps(client_maps(package.interface)))
     ctx = hm.Context(hm.load_parameters(base64.b64decode(told["parameters"])), device="cpu")
@@ -69,13 +64,13 @@ def by_maps(package: Package, *given: Any) -> list[Any]:
     return found
 
 
-def test_numbers_of_one_sample() -> None:
+def test_numbers_of_one_sample():
     plan = hm.compile(lambda x: (x.mean(), x.var()), hm.ArraySpec((500,), range=(0, 1)))
     x = RNG.uniform(0, 1, 500)
     np.testing.assert_allclose(by_maps(plan.package, x), [x.mean(), x.var()], atol=1e-5)
 
 
-def test_several_arrays_and_a_shape() -> None:
+def test_several_arrays_and_a_shape():
     plan = hm.compile(lambda x, y: x @ MATRIX + y.T, *(hm.ArraySpec((8, 8), range=(-1, 1)) for _ in range(2)))
     x, y = RNG.uniform(-1, 1, (2, 8, 8))
     (found,) = by_maps(plan.package, x, y)
@@ -83,7 +78,7 @@ def test_several_arrays_and_a_shape() -> None:
 
 
 @pytest.mark.parametrize(("layout", "count"), [("slots", 64), ("ciphertexts", 2048)])
-def test_samples_of_one_request(layout: Any, count: int) -> None:
+def test_samples_of_one_request(layout, count):
     samples = RNG.uniform(-1, 1, (count, 8))
     plan = hm.compile(
         lambda x: (x @ MATRIX) ** 2, hm.ArraySpec((8,), range=(-1, 1)), samples=count, layout=layout
@@ -92,14 +87,14 @@ def test_samples_of_one_request(layout: Any, count: int) -> None:
     np.testing.assert_allclose(found, (samples @ MATRIX) ** 2, atol=1e-4)
 
 
-def test_whole_numbers() -> None:
+def test_whole_numbers():
     plan = hm.compile(lambda x: (x * x).sum(), hm.ArraySpec((16,), range=(-50, 50)), scheme="bfv")
     x = RNG.integers(-50, 51, 16)
     assert plan.package.scheme != "ckks"
     assert by_maps(plan.package, x) == [(x * x).sum()]
 
 
-def test_rows_of_an_estimator_are_scaled_and_read() -> None:
+def test_rows_of_an_estimator_are_scaled_and_read():
     model = LogisticRegression().fit(TABLE, np.where(KINDS, "yes", "no"))
     package = hm.compile(model, calibrate=TABLE).package
     told = client_maps(package.interface)
@@ -110,13 +105,13 @@ def test_rows_of_an_estimator_are_scaled_and_read() -> None:
     assert told["outputs"][0]["labels"] == ["no", "yes"]
 
 
-def test_models_that_need_more_are_refused_with_the_way_out() -> None:
+def test_models_that_need_more_are_refused_with_the_way_out():
     plan = hm.compile(lambda x: x.mean(), hm.ArraySpec((8,), range=(0, 1)), share=True)
     with pytest.raises(ParameterError, match=r"decrypted for others, which .* use hm.Client"):
         client_maps(plan.package.interface)
 
 
-def test_a_server_gives_them_to_its_clients(home: Home) -> None:
+def test_a_server_gives_them_to_its_clients(home):
     token = home.clients.add("alice")
     with serving(home) as server, server.http(token) as http:
         told = http.get("/v1/models/scores/maps").json()
@@ -126,7 +121,7 @@ def test_a_server_gives_them_to_its_clients(home: Home) -> None:
         assert http.get("/v1/models/scores/maps", headers={"Authorization": "Bearer x"}).status_code == 401
 
 
-def preflight(http: Any, origin: str) -> Any:
+def preflight(http, origin):
     asked = {"Origin": origin, "Access-Control-Request-Method": "PUT"}
     return http.options(
         "/v1/models/scores/keys",
@@ -134,7 +129,7 @@ def preflight(http: Any, origin: str) -> Any:
     )
 
 
-def test_pages_of_named_origins_may_ask(home: Home) -> None:
+def test_pages_of_named_origins_may_ask(home):
     token = home.clients.add("alice")
     with serving(home, origins=[ORIGIN]) as server, server.http(token) as http:
         answer = preflight(http, ORIGIN)
@@ -151,24 +146,24 @@ def test_pages_of_named_origins_may_ask(home: Home) -> None:
             assert "access-control-allow-origin" not in told
 
 
-def test_no_page_may_ask_where_no_origin_is_named(home: Home) -> None:
+def test_no_page_may_ask_where_no_origin_is_named(home):
     with serving(home) as server, server.http(home.clients.add("alice")) as http:
         assert preflight(http, ORIGIN).status_code == 405
         assert "access-control-allow-origin" not in http.get("/v1/models", headers={"Origin": ORIGIN}).headers
 
 
 @pytest.mark.parametrize("origin", ["*", "app.example.org", "https://app.example.org/", "https://a/b", ""])
-def test_what_is_no_origin_is_refused(origin: str) -> None:
+def test_what_is_no_origin_is_refused(origin):
     raises(ParameterError, "an origin is a scheme and a host", Settings, origins=[origin])
 
 
 @pytest.mark.parametrize("answers", [None, hm.search.Threshold(), hm.search.Top()], ids=["", "near", "top"])
-def test_maps_of_an_index_have_its_keys(answers: Any) -> None:
+def test_maps_of_an_index_have_its_keys(answers):
     with in_small_rings():
         settings = hm.search.Index(MATRIX, answers=answers).settings
         client, told = hm.search.Client(settings), json.loads(json.dumps(search_maps(settings)))
         ctx = client.secret_key.context
-        keys: Any = ctx.load(client.keys)
+        keys = ctx.load(client.keys)
     needs, public_key = _core.load_needed_keys(ctx._native, base64.b64decode(told["keys"]))
     assert {need.galois_element for need in needs if need.kind == "galois"} == set(keys.galois_elements)
     assert ([need.kind for need in needs].count("relinearization"), public_key) == (bool(answers), False)

@@ -1,11 +1,7 @@
 """Files of requests and answers name their model: another one of its name does not compute them, and its
 description does not read them."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,8 +11,7 @@ from hemera import errors
 from hemera.cli import main
 from hemera.inputs.source import MAGIC, model_of, named, opened
 from hemera.package.local_model import LocalModel
-from hemera.serving import Interface, Package, export
-from hemera.serving.home import Home
+from hemera.serving import Interface, export
 
 from ..interop.foreign_files import OpenFheFiles
 from ..refusals import raises
@@ -31,26 +26,26 @@ ROWS = RANDOM.uniform(-1, 1, (3, 8))
 ANY = ("--any-security",)
 
 
-def run(*words: object) -> int:
+def run(*words):
     return main([str(word) for word in words])
 
 
 class Files:
     """The files of a client and of the one who computes, by the command line."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder):
         self._folder = folder
 
-    def __getattr__(self, name: str) -> Path:
+    def __getattr__(self, name):
         return self._folder / name
 
-    def describe(self, package: Package, name: str) -> tuple[Path, Path]:
+    def describe(self, package, name):
         model, told = self._folder / f"{name}.hemera-model", self._folder / f"{name}.json"
         package.save(model)
         assert run("run", model, "--describe", told) == 0
         return model, told
 
-    def encrypt(self, told: Path, rows: Any) -> None:
+    def encrypt(self, told, rows):
         np.save(self._folder / "rows.npy", rows)
         assert run("client", "keys", told, self.keys, "--folder", self.own, *ANY) == 0
         assert (
@@ -60,29 +55,27 @@ class Files:
             == 0
         )
 
-    def compute(self, model: Path, *options: object) -> int:
+    def compute(self, model, *options):
         return run(
             "run", model, self.keys, self.request, self.answer, "--device", "cpu", "--threads", 1, *options
         )
 
-    def decrypt(self, told: Path, count: int) -> int:
+    def decrypt(self, told, count):
         return run(
             "client", "decrypt", told, self.answer, self.results, "--rows", count, "--folder", self.own, *ANY
         )
 
     @property
-    def results(self) -> Path:
+    def results(self):
         return self._folder / "results.csv"
 
 
 @pytest.fixture
-def files(tmp_path: Path) -> Files:
+def files(tmp_path):
     return Files(tmp_path)
 
 
-def test_files_of_one_version_are_not_computed_or_read_by_another(
-    classifiers: list[tuple[Any, Package]], files: Files, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_files_of_one_version_are_not_computed_or_read_by_another(classifiers, files, capsys):
     (old, first), (new, second) = classifiers
     x = data("bc")[0][::8]
     old_model, old_told = files.describe(first, "old")
@@ -107,7 +100,7 @@ def test_files_of_one_version_are_not_computed_or_read_by_another(
         files.results.unlink()
 
 
-def test_files_that_name_no_model_are_taken_for_ever(package: Package, files: Files) -> None:
+def test_files_that_name_no_model_are_taken_for_ever(package, files):
     """Files of 0.2, and files for a description of 0.2."""
     model, told = files.describe(package, "scores")
     description = json.loads(told.read_text())
@@ -132,7 +125,7 @@ def test_files_that_name_no_model_are_taken_for_ever(package: Package, files: Fi
     np.testing.assert_allclose(np.loadtxt(files.results, delimiter=","), expected(ROWS), atol=1e-5)
 
 
-def test_each_file_of_several_names_the_model(files: Files, tmp_path: Path) -> None:
+def test_each_file_of_several_names_the_model(files, tmp_path):
     params = hm.bfv.Parameters.from_bits(
         degree=1024, plain_modulus=12289, prime_bits=[45, 45], special_bits=[49], security=None
     )
@@ -165,7 +158,7 @@ def test_each_file_of_several_names_the_model(files: Files, tmp_path: Path) -> N
     raises(errors.MismatchError, "the answer is of the model", second.decrypt, answer)
 
 
-def test_a_server_computes_files_that_name_its_model(home: Home, package: Package) -> None:
+def test_a_server_computes_files_that_name_its_model(home, package):
     """As `curl` sends the files of `hemera client encrypt`."""
     local = LocalModel(package.interface, security=None, digest=package.digest)
     (array,), _ = local.encode(ROWS)
@@ -192,7 +185,7 @@ def test_a_server_computes_files_that_name_its_model(home: Home, package: Packag
         assert model_of(plain.content)[0] is None
 
 
-def test_the_name_before_a_file() -> None:
+def test_the_name_before_a_file():
     digest, file = "0123456789abcdef" * 4, b"a file"
     data_of = named(file, digest)
     assert len(data_of) == len(file) + 48
@@ -209,7 +202,7 @@ def test_the_name_before_a_file() -> None:
         raises(errors.FormatError, "", model_of, data_of[:size])
 
 
-def test_inspect_tells_the_model(package: Package) -> None:
+def test_inspect_tells_the_model(package):
     local = LocalModel(package.interface, security=None, digest=package.digest)
     (array,), _ = local.encode(ROWS)
     (plain,), (body,) = (local.encrypt([array], names_model=each).values() for each in (False, True))
@@ -221,9 +214,7 @@ def test_inspect_tells_the_model(package: Package) -> None:
     raises(errors.FormatError, "", hm.inspect, body[:40])
 
 
-def test_files_of_other_libraries_are_for_the_digest_that_is_asked_for(
-    files: Files, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_files_of_other_libraries_are_for_the_digest_that_is_asked_for(files, capsys):
     theirs = OpenFheFiles("ckks-flexibleauto")
     read, session, secret = theirs.bytes_of, theirs.session, theirs.secret
     session.load_keys(relinearization=read("eval_mult_key.bin"))

@@ -1,10 +1,6 @@
 """Each operation of a program, encrypted, against the same in the clear, and its keys."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,11 +13,10 @@ from hemera.program.operations import Bootstraps, Encoded, Place, Running
 from hemera.program.operations.slots import Take
 from hemera.program.values import Form
 
-from ..conftest import Party
 from ..refusals import raises
 from .operation_cases import CKKS, MATRIX, RNG, SLOTS, Client
 
-INTEGERS: dict[str, Callable[..., Any]] = {
+INTEGERS = {
     "product and sum": lambda x, y: (x * y - x) * 3 + 1,
     "power": lambda x, _: x**3,
     "arrays": lambda x, _: x * np.arange(1024) + np.arange(1024)[::-1],
@@ -33,7 +28,7 @@ INTEGERS: dict[str, Callable[..., Any]] = {
 
 
 @pytest.mark.parametrize("name", CKKS)
-def test_ckks(name: str) -> None:
+def test_ckks(name):
     package = serving.export(
         CKKS[name], inputs=[SLOTS, SLOTS], name=name, security=None, outputs={"output": SLOTS}
     )
@@ -46,7 +41,7 @@ def test_ckks(name: str) -> None:
 
 @pytest.mark.parametrize("scheme", ["bfv", "bgv"])
 @pytest.mark.parametrize("name", INTEGERS)
-def test_integers(name: str, scheme: str) -> None:
+def test_integers(name, scheme):
     kind = {"bfv": hm.bfv.Parameters, "bgv": hm.bgv.Parameters}[scheme]
     params = kind.for_circuit(3, slots=1024, security=None)
     package = serving.export(INTEGERS[name], inputs=[params.max_slots] * 2, name=name, params=params)
@@ -57,10 +52,10 @@ def test_integers(name: str, scheme: str) -> None:
     assert found.any()
 
 
-def test_bootstrap() -> None:
+def test_bootstrap():
     params = hm.ckks.Parameters.for_bootstrapping("test-40")
 
-    def circuit(x: Any) -> Any:
+    def circuit(x):
         for _ in range(9):
             x = x * x
         return (x.bootstrap(real=True) * x).rotate(1)
@@ -83,7 +78,7 @@ def test_bootstrap() -> None:
         package.check(flat, flat.generate_keys(flat.generate_secret_key()))
 
 
-def test_requests_of_one_batch_are_bootstrapped_at_once() -> None:
+def test_requests_of_one_batch_are_bootstrapped_at_once():
     params = hm.ckks.Parameters.for_bootstrapping("test-40")
     package = serving.export(
         lambda x: x.bootstrap(real=True, together=4) * 0.5, inputs=16, name="together", params=params
@@ -104,7 +99,7 @@ def test_requests_of_one_batch_are_bootstrapped_at_once() -> None:
         serving.export(lambda x: x.bootstrap(together=2048), inputs=16, name="many", params=params)
 
 
-def test_a_bootstrap_of_values_whose_magnitude_is_known() -> None:
+def test_a_bootstrap_of_values_whose_magnitude_is_known():
     """Bounds that operations declare are wider than what samples show: whoever made the program knows."""
     params = hm.ckks.Parameters.for_bootstrapping("test-40")
     ctx = hm.Context(params, "cpu", threads=1)
@@ -118,12 +113,12 @@ def test_a_bootstrap_of_values_whose_magnitude_is_known() -> None:
     raises(hm.errors.RangeError, r"8\.4", unknown.run, Running(ev, plan), x)
 
 
-def test_a_bootstrap_begins_above_its_own_levels() -> None:
+def test_a_bootstrap_begins_above_its_own_levels():
     params = hm.ckks.Parameters.for_bootstrapping("test-40")
     lowest = hm.circuits.Bootstrap(params, slots=16).input_level
     levels = hm.circuits.Polynomial([0, 1]).plan(params).level - lowest
 
-    def deep(squares: int) -> Callable[[Any], Any]:
+    def deep(squares):
         return lambda x: (x ** (1 << squares)).bootstrap()
 
     assert serving.export(deep(levels), inputs=16, name="deep", params=params).interface.depth == levels
@@ -131,7 +126,7 @@ def test_a_bootstrap_begins_above_its_own_levels() -> None:
         serving.export(deep(levels + 1), inputs=16, name="deep", params=params)
 
 
-def test_few_encodings_are_kept(ckks: Party) -> None:
+def test_few_encodings_are_kept(ckks):
     encoded = Encoded(np.ones(16), product=True)
     ciphertexts = [
         ckks.ctx.encrypt(ckks.ctx.encode(np.ones(16), scale=2.0**bits), ckks.sk) for bits in range(30, 40)
@@ -142,10 +137,10 @@ def test_few_encodings_are_kept(ckks: Party) -> None:
         assert len(encoded._found) <= 4
 
 
-def test_a_batch_of_a_request_and_many_requests() -> None:
+def test_a_batch_of_a_request_and_many_requests():
     weights = RNG.uniform(-1, 1, (3, SLOTS))
 
-    def circuit(x: Any, y: Any) -> Any:
+    def circuit(x, y):
         assert x.shape == (3,)
         assert len(list(x)) == 3
         return {"all": x * weights * y, "one": x[0] * y + x[-1]}
@@ -167,7 +162,7 @@ def test_a_batch_of_a_request_and_many_requests() -> None:
             np.testing.assert_allclose(found[name], expected[name], atol=2**-20)
 
 
-def test_captured() -> None:
+def test_captured():
     package = serving.export(CKKS["several steps"], inputs=[SLOTS] * 2, name="steps", security=None)
     client = Client(package)
     evaluator = client.prepared.bind(client.keys)
@@ -184,7 +179,7 @@ GPUS = [name for name in hm.devices() if name != "cpu"]
 
 @pytest.mark.skipif(not GPUS, reason="there is no GPU")
 @pytest.mark.parametrize("name", ["several steps", "matrix of a product", "sigmoid", "sum of slots"])
-def test_on_a_gpu(name: str) -> None:
+def test_on_a_gpu(name):
     package = serving.export(
         CKKS[name], inputs=[SLOTS] * 2, name=name, security=None, outputs={"output": SLOTS}
     )
@@ -202,7 +197,7 @@ def test_on_a_gpu(name: str) -> None:
             np.testing.assert_allclose(found, np.real(package.evaluate_clear(rows)), atol=2**-20)
 
 
-def test_many_threads_run_one_model() -> None:
+def test_many_threads_run_one_model():
     package = serving.export(CKKS["several steps"], inputs=[SLOTS] * 2, name="steps", security=None)
     client = Client(package)
     other = client.ctx.generate_secret_key()
@@ -211,7 +206,7 @@ def test_many_threads_run_one_model() -> None:
         for sk in (client.sk, other)
     ]
 
-    def answered(seed: int) -> None:
+    def answered(seed):
         sk, evaluator = evaluators[seed % 2]
         rows = list(np.random.default_rng(seed).uniform(-1, 1, (2, SLOTS)))
         xs = [client.ctx.encrypt(values, sk) for values in client.interface.encode(rows)]
@@ -223,7 +218,7 @@ def test_many_threads_run_one_model() -> None:
         list(pool.map(answered, range(16)))
 
 
-def test_run_refuses_other_inputs() -> None:
+def test_run_refuses_other_inputs():
     package = serving.export(lambda x: x * 0.5, inputs=8, name="half", security=None)
     client = Client(package)
     prepared, keys = client.prepared, client.keys
@@ -243,14 +238,14 @@ def test_run_refuses_other_inputs() -> None:
     np.testing.assert_allclose(client.decrypt(ciphertext), 0.5, atol=2**-20)
 
 
-def test_coefficients_are_refused() -> None:
+def test_coefficients_are_refused():
     params = hm.bfv.Parameters.for_circuit(1, slots=1024, security=None)
     client = Client(serving.export(lambda x: x + 1, inputs=params.max_slots, name="one", params=params))
     x = client.ctx.encrypt(np.ones(params.max_slots, int), client.sk, encoding="coefficients")
     raises(hm.errors.MismatchError, "coefficients", client.prepared.run, client.keys, [x])
 
 
-def test_spent_noise_is_an_error() -> None:
+def test_spent_noise_is_an_error():
     params = hm.bfv.Parameters.for_circuit(1, slots=1024, security=None)
     package = serving.export(lambda x: x**64, inputs=params.max_slots, name="deep", params=params)
     client = Client(package)
@@ -261,7 +256,7 @@ def test_spent_noise_is_an_error() -> None:
         client.run(np.ones(params.max_slots, int))
 
 
-def test_a_matrix_with_few_keys() -> None:
+def test_a_matrix_with_few_keys():
     few, many = (
         serving.export(
             lambda x, few=few: x.matmul(MATRIX, fewest_keys=few), inputs=SLOTS, name="matrix", security=None
@@ -271,8 +266,8 @@ def test_a_matrix_with_few_keys() -> None:
     assert len(few) <= 3 < len(many)
 
 
-def test_what_no_output_takes_is_left_out() -> None:
-    def circuit(x: Any, y: Any) -> Any:
+def test_what_no_output_takes_is_left_out():
+    def circuit(x, y):
         _ = (x**8).rotate(5) * y
         return x.rotate(1) - y
 
@@ -282,7 +277,7 @@ def test_what_no_output_takes_is_left_out() -> None:
     np.testing.assert_array_equal(package.evaluate_clear([np.arange(4), np.ones(4)]), [0, 1, 2, -1])
 
 
-def test_check_names_every_missing_key() -> None:
+def test_check_names_every_missing_key():
     package = serving.export(
         lambda x: (x * x).rotate(5) + x.conjugate() + x @ np.eye(SLOTS, k=3),
         inputs=SLOTS,
@@ -311,7 +306,7 @@ class OpenFheContext(hm.Context):
     _rotates_as_openfhe = True
 
 
-def test_check_knows_the_rotations_of_other_libraries() -> None:
+def test_check_knows_the_rotations_of_other_libraries():
     params = hm.bfv.Parameters.from_bits(
         degree=1024, plain_modulus=12289, prime_bits=[36] * 3, special_bits=[36], security=None
     )
@@ -326,7 +321,7 @@ def test_check_knows_the_rotations_of_other_libraries() -> None:
             package.check(ctx, ctx.generate_keys(sk, rotations=[other]))
 
 
-def test_check_tells_what_else_does_not_fit() -> None:
+def test_check_tells_what_else_does_not_fit():
     package = serving.export(lambda x: x**8, inputs=512, name="deep", security=None)
     own = hm.Context(package.params, "cpu")
     package.check(own, package.generate_keys(own, own.generate_secret_key()))  # which stands for no other
@@ -353,7 +348,7 @@ def test_check_tells_what_else_does_not_fit() -> None:
     raises(hm.errors.MismatchError, "needs 4096 slots", wide.check, flat, keys)
 
 
-KEYS: dict[str, dict[str, Any]] = {
+KEYS = {
     "none": {},
     "relinearization": {"relinearization": 0},
     "rotations": {"rotations": {1: 2, -3: 0}},
@@ -364,12 +359,12 @@ KEYS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("name", KEYS)
-def test_the_told_number_of_keys_is_that_of_those_made(name: str) -> None:
+def test_the_told_number_of_keys_is_that_of_those_made(name):
     """Each kind of keys alone, and beside all others; by those that the core makes."""
     params = hm.ckks.Parameters.for_circuit(3, slots=32, degree=1024, security=None)
     ctx = hm.Context(params, "cpu")
     sk = ctx.generate_secret_key()
-    merged: dict[str, Any] = {}
+    merged = {}
     for own in KEYS.values():
         merged |= own
     for fields in (KEYS[name], merged | KEYS[name]):
@@ -382,7 +377,7 @@ def test_the_told_number_of_keys_is_that_of_those_made(name: str) -> None:
         assert KeyList.from_data(listed.to_data(), params) == listed
 
 
-def test_one_key_serves_all_levels_of_a_rotation() -> None:
+def test_one_key_serves_all_levels_of_a_rotation():
     """Up to the highest, in whichever order they come."""
     for steps in ((1, 2), (2, 1)):
         package = serving.export(

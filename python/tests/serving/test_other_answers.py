@@ -1,13 +1,9 @@
 """Answers to other requests, and of proxies: a client takes none of them for its own."""
 
-from __future__ import annotations
-
 import functools
 import http.server
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
-from typing import Any
 
 import httpx
 import numpy as np
@@ -16,13 +12,11 @@ import pytest
 from hemera import errors
 from hemera.client.problems import ServerError
 from hemera.client.transport import Transport
-from hemera.package.local_model import LocalModel
-from hemera.serving.home import Home
 
 from ..beside import answering
 from ..hostile_damage import NESTED
 from ..refusals import raises
-from .conftest import BOUND, ROWS, Running, client_of, require_scores
+from .conftest import BOUND, ROWS, client_of, require_scores
 from .server_requests import EVALUATE, KEYS, request_of
 
 NONCE = "Hemera-Nonce"
@@ -31,24 +25,24 @@ NONCE = "Hemera-Nonce"
 class Between:
     """A proxy before a server, which changes answers as the test wants."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url):
         self.server, self.url = url, ""
-        self.change: Callable[[httpx.Response], tuple[int, bytes, dict[str, str]] | None] = lambda _: None
-        self.seen: list[tuple[str, str]] = []
+        self.change = lambda _: None
+        self.seen = []
         """Method and nonce of each request."""
 
 
 @contextmanager
-def between(url: str) -> Iterator[Between]:
+def between(url):
     proxy = Between(url)
 
     class Handler(http.server.BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
-        def log_message(self, *_: Any) -> None:
+        def log_message(self, *_):
             pass
 
-        def _pass_on(self) -> None:
+        def _pass_on(self):
             body = self.rfile.read(int(self.headers["Content-Length"] or 0))
             proxy.seen.append((self.command, self.headers[NONCE]))
             headers = {name: value for name, value in self.headers.items() if name.lower() != "host"}
@@ -71,7 +65,7 @@ def between(url: str) -> Iterator[Between]:
         yield proxy
 
 
-def test_a_server_repeats_the_name_of_each_request(server: Running, home: Home, local: LocalModel) -> None:
+def test_a_server_repeats_the_name_of_each_request(server, home, local):
     name = "0123456789abcdef" * 2
     with server.http(home.clients.add("alice")) as http:
         for method, path, status in (
@@ -97,12 +91,12 @@ def test_a_server_repeats_the_name_of_each_request(server: Running, home: Home, 
         assert (answer.status_code, answer.headers[NONCE]) == (200, name)
 
 
-def test_the_answer_to_another_request_is_refused(server: Running, home: Home) -> None:
+def test_the_answer_to_another_request_is_refused(server, home):
     with between(server.url) as proxy, client_of(proxy.url, home.clients.add("alice")) as client:
         require_scores(client)
-        before: list[httpx.Response] = []
+        before = []
 
-        def swap(answer: httpx.Response) -> tuple[int, bytes, dict[str, str]]:
+        def swap(answer):
             """The answer to the request before this one."""
             before.append(answer)
             last = before[-2] if len(before) > 1 else answer
@@ -111,9 +105,9 @@ def test_the_answer_to_another_request_is_refused(server: Running, home: Home) -
 
         proxy.change = swap
         require_scores(client)
-        decrypted: list[Any] = []
+        decrypted = []
         local = client.local("scores")
-        local.decrypt = lambda files: decrypted.append(files)  # type: ignore[assignment,method-assign,return-value]
+        local.decrypt = lambda files: decrypted.append(files)
         for ask in (lambda: client.predict("scores", ROWS + 1), client.models):
             raises(errors.MismatchError, "the answer to another request", ask)
         del local.decrypt
@@ -126,12 +120,12 @@ def test_the_answer_to_another_request_is_refused(server: Running, home: Home) -
 
 
 @pytest.mark.parametrize("status", [502, 504])
-def test_a_proxy_whose_server_is_away_is_waited_for(server: Running, home: Home, status: int) -> None:
+def test_a_proxy_whose_server_is_away_is_waited_for(server, home, status):
     """But a server's own answer of this status is the last word."""
     page = b"<html><h1>Bad Gateway</h1></html>"
     left = [3]
 
-    def fail(_: httpx.Response) -> tuple[int, bytes, dict[str, str]] | None:
+    def fail(_):
         left[0] -= 1
         return None if left[0] < 0 else (status, page, {"Content-Type": "text/html"})
 
@@ -156,7 +150,7 @@ def test_a_proxy_whose_server_is_away_is_waited_for(server: Running, home: Home,
         assert 2 <= len(proxy.seen) <= 5  # at once, then after 0.1, 0.3, 0.7 and 1.5 seconds at the earliest
 
 
-def test_connections_that_gave_another_answer_are_let_go(server: Running) -> None:
+def test_connections_that_gave_another_answer_are_let_go(server):
     transport = Transport(
         server.url, token="x", certificates=None, seconds=BOUND, patience=0.0, progress=None
     )
@@ -173,24 +167,24 @@ def test_connections_that_gave_another_answer_are_let_go(server: Running) -> Non
 OTHER = "0123456789abcdef" * 2
 
 
-def transport_of(monkeypatch: pytest.MonkeyPatch, answer: Any, **options: Any) -> Transport:
+def transport_of(monkeypatch, answer, **options):
     """A client's transport to a server that answers so."""
     made = functools.partial(httpx.Client, transport=httpx.MockTransport(answer))
     monkeypatch.setattr(httpx, "Client", made)
     plain = {"token": "x", "certificates": None, "seconds": 1, "patience": 0, "progress": None}
-    return Transport("http://there/", **plain | options)  # type: ignore[arg-type]
+    return Transport("http://there/", **plain | options)
 
 
 @pytest.mark.parametrize("status", [200, 201, 404, 409, 422, 503])
 @pytest.mark.parametrize("before", ["nothing", "its own", "none"])
 @pytest.mark.parametrize("told", ["its own", OTHER, "none"])
-def test_whose_answer_is_read(monkeypatch: pytest.MonkeyPatch, status: int, before: str, told: str) -> None:
+def test_whose_answer_is_read(monkeypatch, status, before, told):
     """Also of the first request on a connection, and of refusals: one that names another request is read
     never, one that names none where the server has named none, or it is a refusal."""
-    sent: list[str] = []
+    sent = []
     plan = [*([(200, before)] if before != "nothing" else []), *[(status, told)] * 9]
 
-    def answer(request: httpx.Request) -> httpx.Response:
+    def answer(request):
         sent.append(request.headers[NONCE])
         code, name = plan.pop(0)
         headers = {} if name == "none" else {NONCE: sent[-1] if name == "its own" else name}
@@ -206,7 +200,7 @@ def test_whose_answer_is_read(monkeypatch: pytest.MonkeyPatch, status: int, befo
     with pytest.raises(ServerError if is_read else errors.MismatchError) as error:
         client.request("GET", "/v1/models")
     if is_read:
-        assert (error.value.status, error.value.code) == (status, "word")  # type: ignore[attr-defined]
+        assert (error.value.status, error.value.code) == (status, "word")
     assert len(sent) == len(set(sent)) == 1 + (before != "nothing")
 
 
@@ -223,17 +217,15 @@ def test_whose_answer_is_read(monkeypatch: pytest.MonkeyPatch, status: int, befo
         ("500", 20.0, []),
     ],
 )
-def test_how_long_a_client_waits(
-    monkeypatch: pytest.MonkeyPatch, wait: str | None, patience: float, slept: list[float]
-) -> None:
+def test_how_long_a_client_waits(monkeypatch, wait, patience, slept):
     """A client waits as long as it is asked to, or each time twice as long, and never beyond its patience."""
     now, found = [50.0], []
 
-    def sleep(seconds: float) -> None:
+    def sleep(seconds):
         found.append(seconds)
         now[0] += seconds
 
-    def answer(_: httpx.Request) -> httpx.Response:
+    def answer(_):
         if wait in ("away", "silent"):
             raise (httpx.ConnectError if wait == "away" else httpx.ReadTimeout)("no")
         status = 500 if wait == "500" else 503
@@ -249,12 +241,10 @@ def test_how_long_a_client_waits(
 
 
 @pytest.mark.parametrize("begins", [[0], [0, 0, 0], [0, 3, 5, 7]])
-def test_a_body_that_goes_on_has_its_patience_anew_with_each_byte(
-    monkeypatch: pytest.MonkeyPatch, begins: list[int]
-) -> None:
+def test_a_body_that_goes_on_has_its_patience_anew_with_each_byte(monkeypatch, begins):
     now, sent, left = [50.0], list[bytes](), list(begins)
 
-    def answer(request: httpx.Request) -> httpx.Response:
+    def answer(request):
         sent.append(request.read())
         assert (request.headers["Authorization"], request.headers["X-Own"]) == ("Bearer x", "y")
         if left:
@@ -262,7 +252,7 @@ def test_a_body_that_goes_on_has_its_patience_anew_with_each_byte(
             raise httpx.WriteTimeout("no")
         return httpx.Response(200, headers={NONCE: request.headers[NONCE]})
 
-    def part() -> tuple[int, dict[str, str], Any]:
+    def part():
         begin = left.pop(0) if left else 9
         return begin, {"X-Own": "y"}, iter([b"some data"[begin:]])
 
@@ -277,11 +267,11 @@ def test_a_body_that_goes_on_has_its_patience_anew_with_each_byte(
         assert sent == [b"some data"[begin:] for begin in (*begins, 9)][: len(sent)]
 
 
-def test_a_late_answer_to_a_try_before_is_another_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_late_answer_to_a_try_before_is_another_ones(monkeypatch):
     """Each time that a request is sent it has a name of its own."""
-    sent: list[str] = []
+    sent = []
 
-    def answer(request: httpx.Request) -> httpx.Response:
+    def answer(request):
         sent.append(request.headers[NONCE])
         status = 503 if len(sent) == 1 else 200
         return httpx.Response(status, headers={NONCE: sent[0], "Retry-After": "0"}, json={})
@@ -294,9 +284,7 @@ def test_a_late_answer_to_a_try_before_is_another_ones(monkeypatch: pytest.Monke
 @pytest.mark.parametrize("status", [200, 400, 501, 503])
 @pytest.mark.parametrize("body", [NESTED, b"", b"\xff", b"[]", b"{", b'"error"', b'{"error": [1e999]}'])
 @pytest.mark.parametrize("wait", ["nan", "-inf", "1e999", "soon"])
-def test_whatever_a_server_answers_is_an_error_of_hemera(
-    monkeypatch: pytest.MonkeyPatch, status: int, body: bytes, wait: str
-) -> None:
+def test_whatever_a_server_answers_is_an_error_of_hemera(monkeypatch, status, body, wait):
     """Also JSON that is nested too deeply, and times to wait that are none."""
     answer = httpx.Response(status, content=body, headers={"Retry-After": wait})
     transport = transport_of(monkeypatch, lambda _: answer, patience=0.01, progress=lambda *_: None)

@@ -1,14 +1,10 @@
 """Recording and files: what Python code is taken, and hostile bytes."""
 
-from __future__ import annotations
-
 import copy
 import hashlib
 import io
 import json
 import os
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -24,7 +20,7 @@ from .package_bytes import joined, parts
 WEIGHTS = np.linspace(-1, 1, 8)
 
 
-def make() -> serving.Package:
+def make():
     return serving.export(
         lambda x: hm.circuits.sigmoid((-8, 8), bits=8)(x * WEIGHTS).rotate(1) + WEIGHTS,
         inputs=8,
@@ -42,7 +38,7 @@ DATA = bytes(PACKAGE)
 # --- Files. ---
 
 
-def test_round_trip(tmp_path: Path) -> None:
+def test_round_trip(tmp_path):
     path = tmp_path / "scores.hemera-model"
     PACKAGE.save(path)
     with path.open("rb") as stream:
@@ -65,7 +61,7 @@ def test_round_trip(tmp_path: Path) -> None:
     assert [found.name for found in tmp_path.iterdir()] == [path.name]
 
 
-def test_the_description_has_no_weights() -> None:
+def test_the_description_has_no_weights():
     weights = np.array([0.123456789, 0.987654321])
     package = serving.export(lambda x: x * weights + 0.314159, inputs=2, name="secret", security=None)
     text = json.dumps(package.describe())
@@ -74,7 +70,7 @@ def test_the_description_has_no_weights() -> None:
     assert "0.3141" in json.dumps(parts(bytes(package))[0])
 
 
-def test_damage() -> None:
+def test_damage():
     random = np.random.default_rng(3)
     for _ in range(200):
         data = bytearray(DATA)
@@ -82,11 +78,11 @@ def test_damage() -> None:
         raises(hm.errors.FormatError, "", serving.Package.load, bytes(data))
 
 
-def test_limit() -> None:
+def test_limit():
     raises(hm.errors.FormatError, "more than 100 bytes", serving.Package.load, io.BytesIO(DATA), limit=100)
 
 
-HOSTILE: dict[str, Any] = {
+HOSTILE = {
     "version": lambda h: h.update(version=3),
     "no version": lambda h: h.pop("version"),
     "no arrays": lambda h: h.update(arrays=[]),
@@ -128,13 +124,13 @@ HOSTILE: dict[str, Any] = {
 }
 
 
-def test_the_test_of_hostile_content_writes_files_that_load() -> None:
+def test_the_test_of_hostile_content_writes_files_that_load():
     header, arrays = parts(DATA)
     assert serving.Package.load(joined(header, arrays)).name == "scores"
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_content(name: str) -> None:
+def test_hostile_content(name):
     header, arrays = parts(DATA)
     HOSTILE[name](header)
     raises(hm.errors.FormatError, "", serving.Package.load, joined(header, arrays))
@@ -160,7 +156,7 @@ NO_FILES = [
 
 
 @pytest.mark.parametrize("at", range(len(NO_FILES)))
-def test_bytes_that_are_no_file(at: int) -> None:
+def test_bytes_that_are_no_file(at):
     """Cut off, too long, of another length of the header, or with a header of other JSON."""
     raises(hm.errors.FormatError, "", serving.Package.load, NO_FILES[at])
 
@@ -168,7 +164,7 @@ def test_bytes_that_are_no_file(at: int) -> None:
 VALUES = [None, True, 0, -1, 1 << 70, 1.5, "x", [], {}, [[]], [1] * 50, {"array": 0}, {"array": 9}, [None]]
 
 
-def test_any_change_of_a_header_loads_or_is_a_format_error() -> None:
+def test_any_change_of_a_header_loads_or_is_a_format_error():
     simple = serving.export(
         lambda x: x.polyval([1, 2.5]) @ np.eye(4) + serving.dot([x], [np.arange(4)]),
         inputs=serving.InputSpec("x", 4, low=-1),
@@ -188,22 +184,22 @@ def test_any_change_of_a_header_loads_or_is_a_format_error() -> None:
     assert refused > 50
 
 
-def test_arrays_of_another_size() -> None:
+def test_arrays_of_another_size():
     header, arrays = parts(DATA)
     raises(hm.errors.FormatError, "cut off in array 0", serving.Package.load, joined(header, arrays[:-8]))
     with pytest.raises(hm.errors.FormatError, match="8 bytes after its arrays"):
         serving.Package.load(joined(header, arrays + bytes(8)))
 
 
-def test_few_functions_by_name() -> None:
-    def circuit(x: Any) -> Any:
+def test_few_functions_by_name():
+    def circuit(x):
         return [hm.circuits.exp((-1, 1 + k / 64), bits=3)(x) for k in range(33)]
 
     with pytest.raises(hm.errors.ParameterError, match="at most 32 different functions"):
         serving.export(circuit, inputs=4, name="many", security=None)
 
 
-def test_an_interface_of_rubbish() -> None:
+def test_an_interface_of_rubbish():
     for data in (
         {},
         {"keys": 1},
@@ -216,8 +212,8 @@ def test_an_interface_of_rubbish() -> None:
 # --- Recording. ---
 
 
-def test_python_code_that_depends_on_data() -> None:
-    def branches(x: Any) -> Any:
+def test_python_code_that_depends_on_data():
+    def branches(x):
         return x if x[0] else -x
 
     refused = {
@@ -258,17 +254,17 @@ FLAT = hm.ckks.Parameters.for_circuit(depth=1, slots=4, security=None)
         (lambda x: x + 1, hm.errors.ParameterError, "there is no other", {"outputs": {"other": 1}}),
     ],
 )
-def test_other_returns_and_operands(function: Any, error: Any, told: str, options: dict[str, Any]) -> None:
+def test_other_returns_and_operands(function, error, told, options):
     raises(error, told, serving.export, function, inputs=4, name="a", **options)
 
 
-def test_values_of_another_program() -> None:
-    kept: list[Any] = []
+def test_values_of_another_program():
+    kept = []
     serving.export(lambda x: kept.append(x) or x + 1, inputs=4, name="a", security=None)
     raises(TypeError, "another program", serving.export, lambda x: x + kept[0], inputs=4, name="a")
 
 
-def test_values_that_the_model_is_not_for() -> None:
+def test_values_that_the_model_is_not_for():
     spec = serving.InputSpec("x", 4, low=-1, high=1)
     interface = serving.export(lambda x: x + 1, inputs=spec, name="a", security=None).interface
     raises(hm.errors.ParameterError, "from -1 to 1", interface.encode, np.full(4, 2.0))
@@ -276,7 +272,7 @@ def test_values_that_the_model_is_not_for() -> None:
     raises(hm.errors.MismatchError, "1 outputs", interface.decode, [])
 
 
-def test_serving_is_imported_when_it_is_used() -> None:
+def test_serving_is_imported_when_it_is_used():
     code = (
         "import sys, hemera as hm; assert 'hemera.serving' not in sys.modules; "
         "assert hm.serving.export and 'fastapi' not in sys.modules"
@@ -284,7 +280,7 @@ def test_serving_is_imported_when_it_is_used() -> None:
     printed(code)
 
 
-def test_any_change_of_bytes_loads_or_is_an_error(with_changed_bytes: Any) -> None:
+def test_any_change_of_bytes_loads_or_is_an_error(with_changed_bytes):
     """With a checksum that is right, so that what is behind it is reached: HEMERA_MODEL_MUTANTS of them."""
     plan = hm.compile(
         lambda x: (np.tanh(x @ np.linspace(-1, 1, 12).reshape(4, 3)) + 0.5).sum(),
@@ -305,7 +301,7 @@ def test_any_change_of_bytes_loads_or_is_an_error(with_changed_bytes: Any) -> No
     assert 0 < refused < count
 
 
-def test_descriptions_of_older_packages_and_long_names() -> None:
+def test_descriptions_of_older_packages_and_long_names():
     """What came later is as if it had not been there; texts have their length."""
     told = copy.deepcopy(PACKAGE.describe())
     for name in ("column", "labels", "watched", "low", "high", "reach"):

@@ -1,13 +1,9 @@
 """The file of a packaged model: its arrays, limits, and the memory that small files take."""
 
-from __future__ import annotations
-
 import copy
 import hashlib
 import tracemalloc
 import zlib
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -43,7 +39,7 @@ from .package_bytes import joined, parts
         ([1 + 2j, -0.5j], "<c16"),
     ],
 )
-def test_numbers_come_back_and_whole_ones_are_narrow(values: list[Any], kind: str) -> None:
+def test_numbers_come_back_and_whole_ones_are_narrow(values, kind):
     given = np.array(values, None if isinstance(values[0], (float, complex)) else np.int64)
     data = container.write({}, [given, given.astype(given.dtype.newbyteorder(">"))])
     header, _ = parts(data)
@@ -58,7 +54,7 @@ SHAPES = [(8,), (2, 4), (4, 2), (8, 1), (1, 8), (2, 2, 2), (16,)]
 
 
 @pytest.mark.parametrize("kind", [np.int64, np.float64, np.complex128])
-def test_arrays_of_the_same_numbers_have_their_own_shapes_and_types(kind: type) -> None:
+def test_arrays_of_the_same_numbers_have_their_own_shapes_and_types(kind):
     given = [np.zeros(shape, kind) for shape in SHAPES] + [np.zeros(8, np.int64), np.zeros(8, np.float64)]
     given += [np.asfortranarray(np.arange(8).reshape(2, 4)), np.arange(8).reshape(2, 4)[:, ::-1]]
     given += [each.copy() for each in given]
@@ -73,11 +69,11 @@ def test_arrays_of_the_same_numbers_have_their_own_shapes_and_types(kind: type) 
     assert len(parts(data)[0]["arrays"]) == len(SHAPES) - 1 + kinds + 2  # each once
 
 
-def test_no_more_of_a_stream_is_read_than_the_limit_and_one_byte() -> None:
-    asked: list[int] = []
+def test_no_more_of_a_stream_is_read_than_the_limit_and_one_byte():
+    asked = []
 
     class Stream:
-        def read(self, count: int) -> bytes:
+        def read(self, count):
             asked.append(count)
             return bytes(count) if sum(asked) < 9 << 20 else b""
 
@@ -86,7 +82,7 @@ def test_no_more_of_a_stream_is_read_than_the_limit_and_one_byte() -> None:
     assert (sum(asked), max(asked)) == (limit + 1, 1 << 20)
 
 
-def test_a_file_begins_as_one(tmp_path: Path) -> None:
+def test_a_file_begins_as_one(tmp_path):
     path = tmp_path / "file"
     for data, is_model in ((container.MAGIC, True), (container.MAGIC[:-1], False), (b"x" * 16, False)):
         path.write_bytes(data)
@@ -95,7 +91,7 @@ def test_a_file_begins_as_one(tmp_path: Path) -> None:
     assert not container.is_model(str(tmp_path / "missing"))
 
 
-def compressed_array(expanded: bytes, shape: list[int], stored: int | None = None) -> bytes:
+def compressed_array(expanded, shape, stored=None):
     """A file of version 2 whose one array is these bytes, compressed."""
     block = zlib.compress(expanded, 9)
     header = {
@@ -107,7 +103,7 @@ def compressed_array(expanded: bytes, shape: list[int], stored: int | None = Non
     return joined(header, block)
 
 
-def test_no_file_is_written_that_could_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_file_is_written_that_could_not_be_read(tmp_path, monkeypatch):
     repeated = np.tile(np.arange(100.0) / 3, 1000)  # packs well
     arrays = [repeated, np.ones(5), repeated]
     data = container.write({}, arrays)
@@ -128,7 +124,7 @@ def test_no_file_is_written_that_could_not_be_read(tmp_path: Path, monkeypatch: 
     assert not list(tmp_path.iterdir())
 
 
-def test_arrays_are_compressed() -> None:
+def test_arrays_are_compressed():
     content, arrays = container.read(compressed_array(bytes(1000), [10, 100]))
     assert content == {}
     np.testing.assert_array_equal(arrays[0], np.zeros((10, 100)))
@@ -153,7 +149,7 @@ def test_arrays_are_compressed() -> None:
         (bytes(1 << 24), [1 << 12], None),  # a bomb
     ],
 )
-def test_hostile_compression(expanded: bytes, shape: list[int], stored: int | None) -> None:
+def test_hostile_compression(expanded, shape, stored):
     tracemalloc.start()
     try:
         with pytest.raises(hm.errors.FormatError):
@@ -164,19 +160,19 @@ def test_hostile_compression(expanded: bytes, shape: list[int], stored: int | No
         tracemalloc.stop()
 
 
-def test_damaged_compression() -> None:
+def test_damaged_compression():
     header = {"version": 2, "arrays": [["<i1", [100], 10]], "order": [0], "content": {}}
     raises(hm.errors.FormatError, "", np.asarray, container.read(joined(header, b"0123456789"))[1][0])
 
 
-def test_versions() -> None:
+def test_versions():
     arrays = [["<i1", [3]]]
     old = {"version": 1, "arrays": arrays, "order": [0], "content": {}}
     np.testing.assert_array_equal(container.read(joined(old, b"\1\2\3"))[1][0], [1, 2, 3])
     raises(hm.errors.FormatError, "newer", container.read, joined({**old, "version": 3}, b"\1\2\3"))
 
 
-def test_headers_have_a_limit_of_values(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_headers_have_a_limit_of_values(monkeypatch):
     """Values count by commas and brackets, before they become objects."""
     for more, told in ((0, "damaged"), (1, f"{container.MAX_VALUES + 1} values")):
         values = container.MAX_VALUES - 2 + more  # beside the brackets
@@ -199,7 +195,7 @@ INPUTS = [serving.InputSpec(name, WIDTH, low=-1) for name in "xy"]
 LOAD = "package = hm.serving.Package.load(sys.argv[1]); print('loaded', len(package.program.nodes))"
 
 
-def bomb(operations: int, batch: int, *, arrays: int = 1, unused: int = 0) -> bytes:
+def bomb(operations, batch, *, arrays=1, unused=0):
     """A model of products of its input with arrays of zeros, int8 of shape (batch, SLOTS), that several
     operations take; and beside them an array of so many bytes that none takes."""
     simple = hm.serving.export(
@@ -224,28 +220,28 @@ def bomb(operations: int, batch: int, *, arrays: int = 1, unused: int = 0) -> by
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
+def path(tmp_path):
     return tmp_path / "bomb.hemera-model"
 
 
-def test_operations_share_an_array_of_the_file(path: Path) -> None:
+def test_operations_share_an_array_of_the_file(path):
     path.write_bytes(bomb(500, 16))  # 512 KiB as float64, each
     assert len(path.read_bytes()) < 1 << 17
     assert run_within(64, LOAD, str(path)) == "loaded 500"
     program = hm.serving.Package.load(path).program
-    arrays = [node.operation.values for node in program.nodes]  # type: ignore[attr-defined]
+    arrays = [node.operation.values for node in program.nodes]
     assert all(each is arrays[0] for each in arrays)
     assert arrays[0].dtype == np.float64
     assert not arrays[0].flags.writeable
 
 
-def test_inspect_takes_no_more(path: Path) -> None:
+def test_inspect_takes_no_more(path):
     path.write_bytes(bomb(500, 16))
     code = "from hemera.cli import main; main(['inspect', sys.argv[1]])"
     assert "500 multiply by array" in run_within(256, code, str(path))
 
 
-def test_an_array_that_nothing_names(path: Path) -> None:
+def test_an_array_that_nothing_names(path):
     path.write_bytes(bomb(1, 1, unused=1 << 27))
     assert run_within(64, LOAD, str(path)) == "FormatError: a program with 1 arrays that nothing names"
     data = path.read_bytes().replace(b'"order": [0, 1]', b'"order": [0, 0]')
@@ -253,7 +249,7 @@ def test_an_array_that_nothing_names(path: Path) -> None:
     assert run_within(64, LOAD, str(path)) == "FormatError: the model has arrays that nothing names"
 
 
-def test_arrays_beyond_the_limit_are_not_made(path: Path) -> None:
+def test_arrays_beyond_the_limit_are_not_made(path):
     path.write_bytes(bomb(1, BATCH))  # 128 MiB as int8, and more than 1 GiB as float64
     told = run_within(64, LOAD, str(path))
     assert told.startswith("FormatError")
@@ -261,7 +257,7 @@ def test_arrays_beyond_the_limit_are_not_made(path: Path) -> None:
     assert "smaller arrays" in told
 
 
-def test_the_last_array_that_is_taken_and_the_first_that_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_last_array_that_is_taken_and_the_first_that_is_not(monkeypatch):
     data = bomb(2, 16, arrays=2)
     size = 2 * 16 * SLOTS * 8
     monkeypatch.setattr(container, "MAX_BYTES", size)
@@ -273,21 +269,21 @@ def test_the_last_array_that_is_taken_and_the_first_that_is_not(monkeypatch: pyt
         hm.serving.Package.load(data)
 
 
-def test_the_limit_grows_with_the_file() -> None:
+def test_the_limit_grows_with_the_file():
     """Numbers that do not compress are taken however many they are: int8 has 8 bytes as float64."""
     assert container.memory_limit(1) == container.MAX_BYTES
     assert container.memory_limit(container.MAX_BYTES // 8) == container.MAX_BYTES
     assert container.memory_limit(container.MAX_BYTES // 8 + 1) == container.MAX_BYTES + 8
 
 
-def test_a_small_file_reserves_little_memory(path: Path) -> None:
+def test_a_small_file_reserves_little_memory(path):
     path.write_bytes(bomb(1, 1))
     assert run_within(24, LOAD, str(path)) == "loaded 1"
     stream = "print(len(hm.serving.Package.load(open(sys.argv[1], 'rb')).program.nodes))"
     assert run_within(24, stream, str(path)) == "1"
 
 
-def test_files_up_to_the_limit_are_read(tmp_path: Path) -> None:
+def test_files_up_to_the_limit_are_read(tmp_path):
     path = tmp_path / "bytes"
     for size in (0, 1, 1 << 20, (1 << 21) + 5):
         data = np.random.default_rng(size).bytes(size)
@@ -302,7 +298,7 @@ def test_files_up_to_the_limit_are_read(tmp_path: Path) -> None:
                     container.read_all(source, size - 1)
 
 
-def planned(nodes: list[dict[str, Any]], shapes: list[tuple[str, list[int]]]) -> bytes:
+def planned(nodes, shapes):
     """A model of operations on its input, with arrays of zeros of these types and shapes."""
     header, _ = parts(bomb(1, 1))
     header["content"]["program"]["nodes"] = [{**node, "operands": [0]} for node in nodes]
@@ -314,12 +310,12 @@ def planned(nodes: list[dict[str, Any]], shapes: list[tuple[str, list[int]]]) ->
     return joined(header, b"".join(blocks))
 
 
-def map_of(numbers: int, baby_steps: int) -> dict[str, Any]:
+def map_of(numbers, baby_steps):
     own = {"numbers": list(range(numbers)), "values": {"array": 0}, "places": {"array": 1}, "samples": 1}
     return {"operation": "map", **own, "baby_steps": baby_steps, "own_keys": False}
 
 
-def test_plans_are_announced(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_plans_are_announced(path, monkeypatch):
     shapes = [("<f8", [64]), ("<i1", [1024, 1])]
     path.write_bytes(planned([map_of(1024, 64 + at) for at in range(80)], shapes))
     assert len(path.read_bytes()) < 1 << 20
@@ -336,7 +332,7 @@ def test_plans_are_announced(path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert len(hm.serving.Package.load(two).program.nodes) == 2
 
 
-def test_polynomials_for_each_slot_are_made_when_they_are_planned(path: Path) -> None:
+def test_polynomials_for_each_slot_are_made_when_they_are_planned(path):
     own = {"coefficients": {"array": 0}, "basis": "power", "low": -1.0, "high": 1.0, "per_slot": True}
     node = {"operation": "polynomial", **own, "error": 0.1, "title": "x"}
     path.write_bytes(planned([node] * 20, [("<i1", [50, SLOTS])]))

@@ -1,10 +1,5 @@
 """Programs and their operations as they are made: levels, forms, plans and what is kept of them."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -29,7 +24,6 @@ from hemera.program.values import (
     real,
 )
 
-from ..conftest import Party
 from ..refusals import raises
 
 RNG = np.random.default_rng(12)
@@ -38,7 +32,7 @@ PARAMS = hm.ckks.Parameters.for_circuit(5, scale_bits=40, slots=SLOTS, degree=10
 DIVIDE = {"numerator_low": -1, "numerator_high": 1, "denominator_low": 2, "denominator_high": 4, "bits": 8}
 
 
-def program_of(*operations: tuple[Any, tuple[int, ...]], inputs: Any = None, scheme: Any = "ckks") -> Program:
+def program_of(*operations, inputs=None, scheme="ckks"):
     """A program with the last value as its output."""
     found = Program(scheme, [Form(SLOTS)] if inputs is None else inputs)
     for operation, operands in operations:
@@ -48,7 +42,7 @@ def program_of(*operations: tuple[Any, tuple[int, ...]], inputs: Any = None, sch
 
 
 @pytest.mark.parametrize("operands", [(1, 2), (2, 1), (0, 2), (2, 0)])
-def test_the_deepest_operand_decides(operands: tuple[int, int]) -> None:
+def test_the_deepest_operand_decides(operands):
     """Values 1 and 2 have a depth of 1 and 3."""
     program = program_of((op.MultiplyNumber(0.5), (0,)), (op.Power(5), (0,)), (op.Add(), operands))
     top = PARAMS.levels - 1
@@ -61,7 +55,7 @@ def test_the_deepest_operand_decides(operands: tuple[int, int]) -> None:
             program.levels(PARAMS, inputs)
 
 
-EDGES: list[tuple[Callable[[Any], Any], Any, Any, type[Exception], str]] = [
+EDGES = [
     # What is tried with a number, the last that is taken, the first that is not, the error and its message.
     (lambda a: op.Take(a).form([Form(4, (3, 2))]), 2, 3, MismatchError, "index 3 of a batch"),
     (lambda a: op.Power(a).validated("ckks"), 2, 1, ParameterError, "exponent"),
@@ -107,13 +101,13 @@ EDGES: list[tuple[Callable[[Any], Any], Any, Any, type[Exception], str]] = [
 
 
 @pytest.mark.parametrize("at", range(len(EDGES)))
-def test_the_last_that_is_taken_and_the_first_that_is_not(at: int) -> None:
+def test_the_last_that_is_taken_and_the_first_that_is_not(at):
     tried, last, first, error, message = EDGES[at]
     tried(last)
     raises(error, message, tried, first)
 
 
-def test_values_are_brought_into_the_interval_of_each_input() -> None:
+def test_values_are_brought_into_the_interval_of_each_input():
     x, y = np.array([-3.0, 0.5, 3.0, 1.0]), np.array([1.0, 3.0, 9.0, 2.0])
     program = program_of((op.OfNamedFunction("divide", DIVIDE), (0, 1)), inputs=[Form(4)] * 2)
     (found,) = program.evaluate_clear([x, y], clip=True)
@@ -123,7 +117,7 @@ def test_values_are_brought_into_the_interval_of_each_input() -> None:
     np.testing.assert_allclose(power.evaluate_clear([x], clip=True)[0], x**2)  # of any values
 
 
-def test_arrays_are_encoded_for_the_slots_the_level_and_the_scale_of_what_they_meet(ckks: Party) -> None:
+def test_arrays_are_encoded_for_the_slots_the_level_and_the_scale_of_what_they_meet(ckks):
     """Added to one after the other, each right."""
     values, array = RNG.uniform(-1, 1, 16), RNG.uniform(-1, 1, 16)
     top = ckks.ctx.params.levels - 1
@@ -147,12 +141,12 @@ def test_arrays_are_encoded_for_the_slots_the_level_and_the_scale_of_what_they_m
         ((130,), (), 1),
     ],
 )
-def test_large_batches_are_taken_some_at_a_time(ckks: Party, first: Any, second: Any, calls: int) -> None:
+def test_large_batches_are_taken_some_at_a_time(ckks, first, second, calls):
     """Batches of one shape; others are broadcast at once."""
     x, y = (RNG.uniform(-1, 1, (*shape, 4)) for shape in (first, second))
     counted = []
 
-    def multiply(a: Any, b: Any) -> Any:
+    def multiply(a, b):
         counted.append(a)
         return ckks.ev.multiply(a, b)
 
@@ -163,7 +157,7 @@ def test_large_batches_are_taken_some_at_a_time(ckks: Party, first: Any, second:
 
 @pytest.mark.parametrize("own_keys", [False, True])
 @pytest.mark.parametrize("numbers", [(0, 1, 2, 3), (0, 5, 9, 30), tuple(range(0, 32, 2))])
-def test_baby_steps_are_decided_as_the_plan_chooses_them(numbers: Any, own_keys: bool) -> None:
+def test_baby_steps_are_decided_as_the_plan_chooses_them(numbers, own_keys):
     """Once, with the keys that the matrix takes by itself, whatever its values are."""
     diagonals = RNG.normal(size=(len(numbers), SLOTS))
     place = Place(PARAMS, 3, Form(SLOTS))
@@ -183,7 +177,7 @@ def test_baby_steps_are_decided_as_the_plan_chooses_them(numbers: Any, own_keys:
     np.testing.assert_allclose(decided.clear(x), wanted.evaluate_clear(x).real, atol=1e-12)
 
 
-def test_a_program_tells_all_its_rotations() -> None:
+def test_a_program_tells_all_its_rotations():
     """As many keys as clients make."""
     program = program_of(
         (op.Rotations((3, 0, -5)), (0,)), (op.Take(1), (1,)), (op.Rotate(7), (2,)), inputs=[Form(SLOTS, (2,))]
@@ -193,7 +187,7 @@ def test_a_program_tells_all_its_rotations() -> None:
     assert program.told_keys(PARAMS, program.levels(PARAMS)).rotations.keys() == {1, 8, 9}
 
 
-def test_the_noise_of_a_rescale_is_that_of_the_secret_s_weight() -> None:
+def test_the_noise_of_a_rescale_is_that_of_the_secret_s_weight():
     """sqrt(2 n (1 + h) / 12) / scale, of 2 N / 3 coefficients on average, or of as many as there are."""
     sparse = hm.ckks.Parameters.for_bootstrapping("test-40")
     for params, weight in ((PARAMS, 2 * 1024 / 3), (sparse, sparse._native.secret_weight)):
@@ -203,7 +197,7 @@ def test_the_noise_of_a_rescale_is_that_of_the_secret_s_weight() -> None:
             assert ExpectedNoise.of_rescale(params, slots) == pytest.approx(wanted, rel=1e-9)
 
 
-def test_lists_of_keys_as_data() -> None:
+def test_lists_of_keys_as_data():
     """Files from before relinearization keys had a level have them for the highest one; others are refused at
     the first number that is none."""
     top = PARAMS.levels - 1
@@ -229,7 +223,7 @@ def test_lists_of_keys_as_data() -> None:
 
 
 @pytest.mark.parametrize("modulus", [5, 8, 17])
-def test_integers_in_the_clear_are_the_nearest_to_zero(modulus: int) -> None:
+def test_integers_in_the_clear_are_the_nearest_to_zero(modulus):
     """From -(t - 1) / 2 to t / 2."""
     program = program_of((op.MultiplyNumber(3), (0,)), inputs=[Form(4 * modulus)], scheme="bfv")
     x = np.arange(-2 * modulus, 2 * modulus)
@@ -239,20 +233,20 @@ def test_integers_in_the_clear_are_the_nearest_to_zero(modulus: int) -> None:
     np.testing.assert_array_equal((found - 3 * x) % modulus, 0)
 
 
-def test_arrays_of_programs_are_copies_of_their_type() -> None:
+def test_arrays_of_programs_are_copies_of_their_type():
     given = np.arange(4)
     for scheme, kind in (("ckks", np.float64), ("bfv", np.int64)):
         program = program_of((op.AddArray(given), (0,)), inputs=[Form(4)], scheme=scheme)
-        kept = program.nodes[0].operation.values  # type: ignore[attr-defined]
+        kept = program.nodes[0].operation.values
         assert (kept.dtype, kept.flags.writeable, np.shares_memory(kept, given)) == (kind, False, False)
     assert constant(1j * given, "ckks", "it").dtype == np.complex128
     for wrong, scheme in ((given + 0.5, "bfv"), (np.zeros((2, 0)), "ckks"), (["a"], "ckks")):
         raises(TypeError, "it: ", constant, wrong, scheme, "it")
 
 
-def test_arrays_of_files_are_made_once_for_each_type() -> None:
+def test_arrays_of_files_are_made_once_for_each_type():
     made, room = [], Room(4 * 8 + 4 * 16)
-    stored = StoredArray("<i1", (4,), lambda: made.append(1) or bytes([1, 2, 3, 255]), room)  # type: ignore[func-returns-value]
+    stored = StoredArray("<i1", (4,), lambda: made.append(1) or bytes([1, 2, 3, 255]), room)
     first = stored.converted(np.float64)
     assert first.tolist() == [1, 2, 3, -1]
     assert stored.converted("<f8") is first
@@ -262,7 +256,7 @@ def test_arrays_of_files_are_made_once_for_each_type() -> None:
         stored.converted(np.int64)
 
 
-def test_outputs_have_names_of_their_places_or_keys() -> None:
+def test_outputs_have_names_of_their_places_or_keys():
     forms = [Form(4)] * 2
     for function, names, outputs in (
         (lambda x, y: x + y, ["output"], [2]),
@@ -276,7 +270,7 @@ def test_outputs_have_names_of_their_places_or_keys() -> None:
         raises(TypeError, "the function returns", record, wrong, "ckks", forms)
 
 
-def test_keys_of_one_level_are_told() -> None:
+def test_keys_of_one_level_are_told():
     wanted = {
         OwnKey("rotation", -3, 2, 1): "rotation by -3 at level 2 alone",
         OwnKey("relinearization", 0, 4, 2): "relinearization at level 4 alone",
@@ -284,12 +278,12 @@ def test_keys_of_one_level_are_told() -> None:
     assert {key: str(key) for key in wanted} == wanted
 
 
-def _windows(x: Any, count: int, stride: int) -> Any:
+def _windows(x, count, stride):
     return sum(np.roll(x, -k * stride, axis=-1) for k in range(count))
 
 
 MATRIX = RNG.normal(size=(SLOTS, SLOTS))
-METHODS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+METHODS = {
     # Methods of two values, with all that operators and methods of programs can be, and the same by NumPy.
     "numbers": (lambda x, y: 2 - 3 * x / 4 + y * 0.5 - 1, lambda x, y: 2 - 3 * x / 4 + y * 0.5 - 1),
     "arrays": (
@@ -330,7 +324,7 @@ METHODS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_values_of_programs_have_numpys_operators(name: str) -> None:
+def test_values_of_programs_have_numpys_operators(name):
     recorded, judge = METHODS[name]
     program, _ = record(recorded, "ckks", [Form(SLOTS)] * 2)
     x, y = RNG.uniform(-2, 2, (2, 3, SLOTS))
@@ -338,7 +332,7 @@ def test_values_of_programs_have_numpys_operators(name: str) -> None:
     np.testing.assert_allclose(found, judge(x, y), atol=1e-9)
 
 
-def test_rows_of_integers_are_turned_and_exchanged() -> None:
+def test_rows_of_integers_are_turned_and_exchanged():
     program, _ = record(
         lambda x: x.rotate(1) * 2 - x.swap_rows() + x.inner_sum(2, stride=2), "bfv", [Form(16)]
     )
@@ -349,6 +343,6 @@ def test_rows_of_integers_are_turned_and_exchanged() -> None:
 
 
 @pytest.mark.parametrize("count", [0, 3, -2])
-def test_windows_are_powers_of_two(count: int) -> None:
+def test_windows_are_powers_of_two(count):
     with pytest.raises(ParameterError, match=f"a power of two, not {count}"):
         record(lambda x: x.inner_sum(count), "ckks", [Form(8)])

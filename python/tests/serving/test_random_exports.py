@@ -1,13 +1,9 @@
 """Models and rows drawn at random: bins, linear models and trees are NumPy's, and their libraries'."""
 
-from __future__ import annotations
-
 import warnings
-from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import hemera as hm
 from hemera import errors, serving
@@ -20,7 +16,7 @@ from .estimator_cases import SMALL
 pytestmark = pytest.mark.filterwarnings("ignore::hemera.errors.HemeraWarning", "ignore::UserWarning")
 
 
-def drawn(rng: np.random.Generator, rows: int, features: int) -> NDArray[np.float64]:
+def drawn(rng, rows, features):
     """Columns of other sizes and places: constant, of few values, of integers, some with missing values."""
     columns = [
         rng.normal(size=rows) * 10.0 ** rng.integers(-3, 4),
@@ -36,7 +32,7 @@ def drawn(rng: np.random.Generator, rows: int, features: int) -> NDArray[np.floa
 
 
 @pytest.mark.parametrize("seed", range(15))
-def test_bins_are_those_of_each_column_alone(seed: int) -> None:
+def test_bins_are_those_of_each_column_alone(seed):
     rng = np.random.default_rng(seed)
     rows, bins = drawn(rng, int(rng.integers(1, 40)), int(rng.integers(1, 7))), int(rng.integers(2, 9))
     quantiser = Quantiser.of_quantiles(rows, bins)
@@ -58,14 +54,14 @@ def test_bins_are_those_of_each_column_alone(seed: int) -> None:
         for call in (
             lambda wrong=wrong: Quantiser.of_quantiles(wrong, bins),
             lambda wrong=wrong: quantiser.bins(wrong),
-        ):  # type: ignore[misc]
+        ):
             raises(errors.ParameterError, "infinite", call)
     for shape in ((0, 2), (2, 0), (3,), (2, 2, 2)):
         raises(errors.MismatchError, "rows of shape", Quantiser.of_quantiles, np.ones(shape), bins)
 
 
 @pytest.mark.parametrize("seed", range(15))
-def test_linear_models_are_numpys(seed: int) -> None:
+def test_linear_models_are_numpys(seed):
     """Within limits, which may be equal, in ranges of rows with constant columns, in declared ones."""
     rng = np.random.default_rng(seed)
     features, scores = int(rng.integers(1, 7)), int(rng.integers(1, 4))
@@ -74,8 +70,8 @@ def test_linear_models_are_numpys(seed: int) -> None:
     low = rng.integers(-3, 3, features).astype(float)
     high = low + rng.choice([0.0, 0.0, 1.0, 5.0], features)
     rows = np.nan_to_num(drawn(rng, 20, features), nan=2.0)
-    given: dict[str, Any] = {"mean": mean, "deviation": deviation}
-    clipped: dict[str, Any] = {}
+    given = {"mean": mean, "deviation": deviation}
+    clipped = {}
     match seed % 3:
         case 0:
             given |= {"low": low, "high": high}
@@ -104,7 +100,7 @@ def test_linear_models_are_numpys(seed: int) -> None:
     assert any(f"{beyond} of 20 rows" in each for each in text) == bool(beyond and seed % 3)
 
 
-MODELS: list[tuple[str, str, dict[str, Any]]] = [
+MODELS = [
     ("xgboost", "XGB{}", {}),
     ("lightgbm", "LGBM{}", {"min_child_samples": 1, "verbose": -1}),
     ("sklearn.ensemble", "HistGradientBoosting{}", {"min_samples_leaf": 1}),
@@ -112,7 +108,7 @@ MODELS: list[tuple[str, str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_trees_are_their_librarys(seed: int) -> None:
+def test_trees_are_their_librarys(seed):
     """One tree, one feature or several, two classes or three, missing values in some columns."""
     rng = np.random.default_rng(seed)
     rows = drawn(rng, 60, int(rng.integers(1, 5)))

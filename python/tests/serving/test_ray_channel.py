@@ -1,8 +1,6 @@
 """Messages between a server and a replica: whole, in order, in memory that nobody changes; and only between
 those who know the secret."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import functools
@@ -12,22 +10,18 @@ import mmap
 import os
 import socket
 import threading
-from collections.abc import Iterator
 from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from hemera.package.local_model import LocalModel
 from hemera.ray import channel
-from hemera.ray.channel import Address, Buffer, Channel, Door, connect
+from hemera.ray.channel import Address, Channel, Door, connect
 from hemera.ray.handles import Full, Lost
 from hemera.ray.replica import KeyFiles, ModelFile, Replica, digest_of
 from hemera.ray.requests import Asking, answer_requests
-from hemera.serving import Package
 from hemera.serving.settings import Settings
 
 from ..beside import together
@@ -41,26 +35,26 @@ MIB = 1 << 20
 class End:
     """One end of a channel, and what came there."""
 
-    def __init__(self, connection: socket.socket) -> None:
-        self.came: list[tuple[list[Any], dict[str, Buffer]]] = []
+    def __init__(self, connection):
+        self.came = []
         self.open = threading.Event()
         self.open.set()
         self.ended = threading.Event()
         self.ends = 0
         self.channel = Channel(connection, self._take, self._end)
 
-    def _take(self, message: list[Any], buffers: dict[str, Buffer]) -> None:
+    def _take(self, message, buffers):
         self.open.wait(BOUND)
         self.came.append((message, buffers))
 
-    def _end(self) -> None:
+    def _end(self):
         self.ends += 1
         self.ended.set()
 
 
-def pair(far: bool) -> tuple[End, End]:
+def pair(far):
     """Two ends, by TCP or by a local socket, of those who know a secret."""
-    come: Future[socket.socket] = Future()
+    come = Future()
     door = Door("127.0.0.1" if far else None, come.set_result)
     address = replace(door.address, name="") if far else door.address
     one, other = connect(address), come.result(BOUND)
@@ -70,7 +64,7 @@ def pair(far: bool) -> tuple[End, End]:
 
 
 @pytest.fixture(params=[pytest.param(False, marks=linux, id="near"), pytest.param(True, id="far")])
-def ends(request: pytest.FixtureRequest) -> Iterator[tuple[End, End]]:
+def ends(request):
     found = pair(request.param)
     yield found
     for end in found:
@@ -79,11 +73,11 @@ def ends(request: pytest.FixtureRequest) -> Iterator[tuple[End, End]]:
         assert end.ends == 1
 
 
-def data_of(size: int, seed: int = 1) -> bytes:
+def data_of(size, seed=1):
     return np.random.default_rng(seed).bytes(size)
 
 
-def open_files() -> set[tuple[str, str]]:
+def open_files():
     """Open files of this process, by number and by what they are.
 
     Others close theirs meanwhile (the collector those of tests before), so tests ask for new ones alone.
@@ -96,16 +90,12 @@ def open_files() -> set[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("size", [0, 1, MIB, MIB + 1, 9 * MIB])
-def test_messages_are_whole_and_read_only(ends: tuple[End, End], size: int) -> None:
+def test_messages_are_whole_and_read_only(ends, size):
     one, other = ends
     for sender, receiver in (ends, (other, one)):
-        data: dict[str, bytes | Buffer] = {
-            "a": data_of(size),
-            "b": data_of(7, 2),
-            "c": np.frombuffer(data_of(size, 3), np.uint8),
-        }
+        data = {"a": data_of(size), "b": data_of(7, 2), "c": np.frombuffer(data_of(size, 3), np.uint8)}
         sender.channel.send(["ä", 1, None, {"x": [True]}], data)
-        wait_until(lambda receiver=receiver: len(receiver.came) == 1)  # type: ignore[misc]
+        wait_until(lambda receiver=receiver: len(receiver.came) == 1)
         (message, buffers) = receiver.came[0]
         assert message == ["ä", 1, None, {"x": [True]}]
         assert {name: each.tobytes() for name, each in buffers.items()} == {
@@ -118,7 +108,7 @@ def test_messages_are_whole_and_read_only(ends: tuple[End, End], size: int) -> N
 
 
 @linux
-def test_large_buffers_are_not_copied_on_one_host() -> None:
+def test_large_buffers_are_not_copied_on_one_host():
     """What comes is a mapping of sealed memory, and not bytes of the socket."""
     one, other = pair(far=False)
     sent = []
@@ -127,20 +117,20 @@ def test_large_buffers_are_not_copied_on_one_host() -> None:
     class Counting:
         family = socket.AF_UNIX
 
-        def sendmsg(self, pieces: Any, *arguments: Any) -> int:
+        def sendmsg(self, pieces, *arguments):
             sent.append(sum(map(len, pieces)))
             return send(pieces, *arguments)
 
-        def __getattr__(self, name: str) -> Any:
+        def __getattr__(self, name):
             return getattr(other_socket, name)
 
     other_socket = one.channel._socket
-    one.channel._socket = Counting()  # type: ignore[assignment]
+    one.channel._socket = Counting()
     one.channel.send(["large"], {"x": data_of(4 * MIB)})
     wait_until(lambda: bool(other.came))
     assert sum(sent) < 1000
     buffer = other.came[0][1]["x"]
-    base: Any = buffer
+    base = buffer
     while getattr(base, "base", None) is not None:
         base = base.base
     assert isinstance(base.obj if isinstance(base, memoryview) else base, mmap.mmap)
@@ -148,7 +138,7 @@ def test_large_buffers_are_not_copied_on_one_host() -> None:
     other.channel.close()
 
 
-def test_nobody_waits_for_a_replica_that_does_not_read(ends: tuple[End, End]) -> None:
+def test_nobody_waits_for_a_replica_that_does_not_read(ends):
     """A sender goes on at once; what it sent comes when there is room, in its order."""
     one, other = ends
     other.open.clear()
@@ -164,10 +154,10 @@ def test_nobody_waits_for_a_replica_that_does_not_read(ends: tuple[End, End]) ->
         assert buffers["y"].tobytes() == data_of(MIB + 1 + at, at)
 
 
-def test_several_threads_send_whole_messages(ends: tuple[End, End]) -> None:
+def test_several_threads_send_whole_messages(ends):
     one, other = ends
 
-    def ask(at: int) -> None:
+    def ask(at):
         for _ in range(20):
             one.channel.send([at], {"x": bytes([at]) * 300_000})
 
@@ -179,7 +169,7 @@ def test_several_threads_send_whole_messages(ends: tuple[End, End]) -> None:
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="counts open files by /proc")
 @pytest.mark.parametrize("far", [pytest.param(False, marks=linux), True])
-def test_an_end_leaves_nothing_open(far: bool) -> None:
+def test_an_end_leaves_nothing_open(far):
     """Also with messages on their way, of which shared memory is a part."""
     before = open_files()
     one, other = pair(far)
@@ -196,7 +186,7 @@ def test_an_end_leaves_nothing_open(far: bool) -> None:
 
 
 @pytest.mark.parametrize("count", [63, 64, 65, 130])
-def test_messages_of_many_buffers(ends: tuple[End, End], monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+def test_messages_of_many_buffers(ends, monkeypatch, count):
     """A message takes 64 descriptors at most: the buffers beyond them are part of it."""
     monkeypatch.setattr(channel, "_INLINE", 100)
     one, other = ends
@@ -209,10 +199,10 @@ def test_messages_of_many_buffers(ends: tuple[End, End], monkeypatch: pytest.Mon
 
 
 @linux
-def test_no_memory_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_memory_is_an_answer(monkeypatch):
     one, other = pair(far=False)
 
-    def fail(*_: Any) -> int:
+    def fail(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     before = open_files()
@@ -228,8 +218,8 @@ def test_no_memory_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("far", [pytest.param(False, marks=linux), True])
-def test_strangers_are_not_admitted(far: bool) -> None:
-    come: list[socket.socket] = []
+def test_strangers_are_not_admitted(far):
+    come = []
     door = Door("127.0.0.1" if far else None, come.append)
     address = replace(door.address, name="") if far else door.address
     raises(Lost, "somebody else", connect, replace(address, secret=b"0" * 32))
@@ -245,7 +235,7 @@ def test_strangers_are_not_admitted(far: bool) -> None:
     raises(Lost, "not to be reached", connect, address)
 
 
-def test_a_replica_proves_itself() -> None:
+def test_a_replica_proves_itself():
     """Whoever took a dead replica's port gets no requests."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=lambda: listener.accept()[0].sendall(bytes(64)))
@@ -256,13 +246,13 @@ def test_a_replica_proves_itself() -> None:
 
 
 @pytest.fixture
-def replica(package: Package, tmp_path: Path) -> Replica:
+def replica(package, tmp_path):
     package.save(tmp_path / "model")
     files = {"scores": ModelFile(str(tmp_path / "model"), package.digest)}
     return Replica(files, Settings(device="cpu", threads=1))
 
 
-def test_requests_and_answers(replica: Replica, local: LocalModel, keys: bytes, tmp_path: Path) -> None:
+def test_requests_and_answers(replica, local, keys, tmp_path):
     path = tmp_path / "keys"
     path.write_bytes(keys)
     told = KeyFiles(digest_of({"keys": path}), "Hemera", {"keys": str(path)})
@@ -300,12 +290,12 @@ def test_requests_and_answers(replica: Replica, local: LocalModel, keys: bytes, 
     assert replica.computed == 2
 
 
-def test_messages_hold_no_keys(replica: Replica, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_messages_hold_no_keys(replica, tmp_path, monkeypatch):
     """Only their place and digest; and nothing that runs code when it is read."""
-    sent: list[str] = []
+    sent = []
     dumps = json.dumps
 
-    def note(message: Any) -> str:
+    def note(message):
         sent.append(dumps(message))
         return sent[-1]
 

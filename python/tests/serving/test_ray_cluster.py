@@ -1,16 +1,12 @@
 """Replicas on several nodes of Ray, all on this machine: what is promised when workers, nodes and the head
 die in the middle of a load. One cluster and one server serve all tests, in their order."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import httpx
 import numpy as np
@@ -18,11 +14,9 @@ import pytest
 
 import hemera as hm
 from hemera.client.problems import ServerError
-from hemera.package.local_model import LocalModel
 from hemera.ray.data import Evaluator
 from hemera.ray.placement import rendezvous
 from hemera.ray.replica import KeyFiles, ModelFile, digest_of
-from hemera.serving import Package
 from hemera.serving.home import Home
 from hemera.serving.settings import Settings
 
@@ -54,7 +48,7 @@ sys.exit(serve_home(Configuration(home=sys.argv[1], port=0, **settings), make=ma
 class Site:
     """A cluster with a head that computes nothing, two nodes, and a server."""
 
-    def __init__(self, home: Home) -> None:
+    def __init__(self, home):
         from ray.cluster_utils import Cluster
 
         self.home = home
@@ -67,27 +61,27 @@ class Site:
         self.process = Process(home.root, program=PROGRAM.format(address=self.cluster.address))
         wait_until(self.whole)
 
-    def told(self, event: str) -> list[dict[str, Any]]:
+    def told(self, event):
         """The lines of the server's log."""
         return [line for line in self.process.lines if line["event"] == event]
 
-    def workers(self) -> dict[str, int]:
+    def workers(self):
         """The processes of the replicas that were last started, by name."""
         return {line["replica"]: line["process"] for line in self.told("replica")}
 
-    def whole(self) -> bool:
+    def whole(self):
         """Whether both replicas are up, by what was last told of each."""
         lines = [line for line in self.process.lines if line["event"] in ("replica", "lost")]
         return {line["replica"]: line["event"] for line in lines} == dict.fromkeys(NAMES, "replica")
 
-    def node_of(self, process: int) -> Any:
+    def node_of(self, process):
         """The node whose processes have begun this one."""
         nodes = {node.all_processes["raylet"][0].process.pid: node for node in self.nodes}
         while process not in nodes:
             process = int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
         return nodes[process]
 
-    def busiest(self) -> str:
+    def busiest(self):
         """The replica that gets the requests of most clients."""
         firsts = []
         for token in self.tokens:
@@ -96,13 +90,13 @@ class Site:
             firsts.append(rendezvous(digest, NAMES)[0])
         return max(firsts, key=firsts.count)
 
-    def load(self, requests: int, harm: Callable[[], None], patience: float = 0) -> None:
+    def load(self, requests, harm, patience=0):
         """Eight clients at once, and some harm when each has its first answer; they ask until it is done, and
         so many requests at least. Without patience a client takes nothing but an answer."""
         begun = threading.Barrier(CLIENTS + 1)
         harmed = threading.Event()
 
-        def ask(at: int) -> int:
+        def ask(at):
             generator = np.random.default_rng(at)
             right = number = 0
             with client_of(
@@ -129,7 +123,7 @@ class Site:
         assert min(right) >= requests
         assert self.answered() - before == sum(right)  # each once
 
-    def answered(self) -> int:
+    def answered(self):
         """Requests that were computed, by the server's own count."""
         text = httpx.get(self.process.url + "/metrics", trust_env=False, timeout=BOUND).text
         assert 'status="500"' not in text
@@ -138,7 +132,7 @@ class Site:
         ]
         return sum(int(float(line.rpartition(" ")[2])) for line in lines)
 
-    def close(self) -> None:
+    def close(self):
         with self.process:
             pass
         ray.shutdown()
@@ -146,7 +140,7 @@ class Site:
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory, package: Package) -> Iterator[Site]:
+def site(tmp_path_factory, package):
     home = Home(tmp_path_factory.mktemp("ray") / "home")
     home.add_model(package)
     made = Site(home)
@@ -157,22 +151,20 @@ def site(tmp_path_factory: pytest.TempPathFactory, package: Package) -> Iterator
 
 
 @pytest.fixture
-def driver(site: Site) -> Iterator[None]:
+def driver(site):
     """This process as another program on the cluster."""
     ray.init(address=site.cluster.address, log_to_driver=False, logging_level="ERROR")
     yield
     ray.shutdown()
 
 
-def http_of(url: str, token: str) -> httpx.Client:
+def http_of(url, token):
     return httpx.Client(
         base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=BOUND, trust_env=False
     )
 
 
-def test_answers_are_those_of_one_machine(
-    site: Site, tmp_path: Path, package: Package, local: LocalModel, keys: bytes
-) -> None:
+def test_answers_are_those_of_one_machine(site, tmp_path, package, local, keys):
     """Bit for bit: of small requests, which are in messages, and of large ones, in shared memory."""
     (array,) = local.interface.encode(np.ones((4, 8)))
     requests = [
@@ -181,9 +173,9 @@ def test_answers_are_those_of_one_machine(
     assert len(requests[0]) < 1 << 20 < len(requests[1])  # see hemera.ray.channel
     other = Home(tmp_path / "other")
     other.add_model(package)
-    answers: list[list[bytes]] = []
+    answers = []
 
-    def ask(url: str, token: str) -> None:
+    def ask(url, token):
         with http_of(url, token) as http:
             assert http.put("/v1/models/scores/keys", content=keys).status_code == 201
             found = [http.post("/v1/models/scores/evaluate", content=data) for data in requests]
@@ -197,12 +189,12 @@ def test_answers_are_those_of_one_machine(
     assert answers[0] == answers[1]
 
 
-def test_a_worker_is_killed(site: Site) -> None:
+def test_a_worker_is_killed(site):
     before = site.workers()
     assert len(set(before.values())) == 2
     victims = []
 
-    def kill() -> None:
+    def kill():
         victims.append(site.busiest())
         os.kill(before[victims[0]], signal.SIGSTOP)  # so that requests are there when it dies
         time.sleep(0.5)
@@ -216,10 +208,10 @@ def test_a_worker_is_killed(site: Site) -> None:
     assert site.workers()[victims[0]] != before[victims[0]]
 
 
-def test_a_replica_is_slow(site: Site) -> None:
+def test_a_replica_is_slow(site):
     before = site.workers()
 
-    def stop_for_a_while() -> None:
+    def stop_for_a_while():
         slow = before[site.busiest()]
         os.kill(slow, signal.SIGSTOP)
         time.sleep(2)
@@ -230,7 +222,7 @@ def test_a_replica_is_slow(site: Site) -> None:
 
 
 @pytest.mark.usefixtures("driver")
-def test_the_store_is_full(site: Site, local: LocalModel, keys: bytes) -> None:
+def test_the_store_is_full(site, local, keys):
     """Requests do not need the store, or wait for room in it, or are refused until there is some."""
     kept = [ray.put(np.zeros(STORE // 5, np.uint8)) for _ in range(8)]
     site.load(6, lambda: None, patience=BOUND)
@@ -247,14 +239,14 @@ def test_the_store_is_full(site: Site, local: LocalModel, keys: bytes) -> None:
 
 
 @pytest.mark.usefixtures("driver")
-def test_secrets_do_not_travel(local: LocalModel) -> None:
+def test_secrets_do_not_travel(local):
     for held in (local.secret_key, local, local.context, {"deep": [local]}, lambda: local.secret_key):
         raises(TypeError, "pickle", ray.put, held)
 
 
 @pytest.mark.usefixtures("driver")
 @pytest.mark.filterwarnings("ignore:.*is deprecated:DeprecationWarning")  # of Ray Data's own settings
-def test_files_of_ciphertexts(tmp_path: Path, package: Package, local: LocalModel, keys: bytes) -> None:
+def test_files_of_ciphertexts(tmp_path, package, local, keys):
     rows = np.random.default_rng(2).uniform(-1, 1, (12, 8))
     folder = tmp_path / "requests"
     folder.mkdir()
@@ -281,7 +273,7 @@ def test_files_of_ciphertexts(tmp_path: Path, package: Package, local: LocalMode
         hm.ray.map_batches(package, folder, keys=tmp_path / "alice.keys")
 
 
-def test_tables_that_do_not_fit(tmp_path: Path, package: Package, local: LocalModel, keys: bytes) -> None:
+def test_tables_that_do_not_fit(tmp_path, package, local, keys):
     """What an actor of Ray Data makes of them; its errors come to whoever reads the data set."""
     pyarrow = pytest.importorskip("pyarrow")
     package.save(tmp_path / "model")
@@ -299,7 +291,7 @@ def test_tables_that_do_not_fit(tmp_path: Path, package: Package, local: LocalMo
     assert found["output"][0] == found["output"][1]
 
 
-def test_a_node_is_killed(site: Site) -> None:
+def test_a_node_is_killed(site):
     before = len(site.told("lost"))
     node = site.node_of(site.workers()[site.busiest()])
     site.nodes.remove(node)
@@ -308,12 +300,12 @@ def test_a_node_is_killed(site: Site) -> None:
     wait_until(site.whole)  # the other node has room for both
 
 
-def test_the_head_is_killed(site: Site) -> None:
+def test_the_head_is_killed(site):
     """Replicas go on; then the server ends with a status that has it started again. Clients wait for that."""
     site.load(12, site.cluster.head_node.kill_gcs_server)
     rows = np.ones((2, 8))
 
-    def ask_on() -> None:
+    def ask_on():
         with client_of(site.process.url, site.tokens[0], patience=0, folder=site.home.root / "f0") as own:
             for _ in range(int(10 * BOUND)):
                 require_scores(own, rows)

@@ -1,13 +1,9 @@
 """Requests of several replicas are answered as by one machine, once, whoever comes and goes; tenants stay
 where their keys are."""
 
-from __future__ import annotations
-
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -23,10 +19,10 @@ from hemera.serving.sessions import Loader
 from hemera.serving.settings import Settings
 
 from .conftest import BOUND, wait_until
-from .replicas import ROWS, Bench, refusal
+from .replicas import ROWS, refusal
 
 
-def test_answers_are_those_of_one_machine(bench: Callable[..., Bench]) -> None:
+def test_answers_are_those_of_one_machine(bench):
     """Bit for bit, also where requests run as a batch."""
     ours = bench(2, clients=["alice"])
     files_of_keys = {"keys": Path(ours.keys["alice"].files["keys"])}
@@ -45,7 +41,7 @@ def test_answers_are_those_of_one_machine(bench: Callable[..., Bench]) -> None:
         assert each.batch >= 1
 
 
-def test_requests_of_one_client_meet_and_run_as_a_batch(bench: Callable[..., Bench]) -> None:
+def test_requests_of_one_client_meet_and_run_as_a_batch(bench):
     ours = bench(3, batch=32, clients=["alice"])
     first = ours.first("alice")
     gate = threading.Event()
@@ -59,7 +55,7 @@ def test_requests_of_one_client_meet_and_run_as_a_batch(bench: Callable[..., Ben
     assert len(first.numbers()) == 8
 
 
-def test_queues_have_ends(bench: Callable[..., Bench]) -> None:
+def test_queues_have_ends(bench):
     ours = bench(2, {"client_requests": 3, "replica_requests": 4, "step": 2})
     for client in ("alice", "bob", "carol"):
         ours.add(client)
@@ -87,11 +83,11 @@ def test_queues_have_ends(bench: Callable[..., Bench]) -> None:
 
 
 @pytest.mark.parametrize("settings", [{}, {"batch": 4}, {"waiting_requests": 8}, {"batch": 1}])
-def test_one_client_can_ask_for_all_replicas(settings: dict[str, Any]) -> None:
+def test_one_client_can_ask_for_all_replicas(settings):
     """Its limits of requests allow it, before any of them refuses."""
     limits = limits_of(Settings(**settings), 10)
     waiting = dict.fromkeys(range(10), 0)
-    held: list[int] = []
+    held = []
     for _ in range(limits.client_requests):
         found = choose(range(10), waiting, held, (), step=limits.step, limit=limits.replica_requests)
         assert found is not None
@@ -101,7 +97,7 @@ def test_one_client_can_ask_for_all_replicas(settings: dict[str, Any]) -> None:
     assert limits.step <= 4 * Settings(**settings).batch
 
 
-def test_a_full_store_is_an_answer(bench: Callable[..., Bench]) -> None:
+def test_a_full_store_is_an_answer(bench):
     ours = bench(1, clients=["alice"])
     ours.ranch.fakes[0].full = True
     assert refusal(ours.ask("alice", ROWS)) == (503, "busy")
@@ -109,7 +105,7 @@ def test_a_full_store_is_an_answer(bench: Callable[..., Bench]) -> None:
     ours.check(ours.ask("alice", ROWS), ROWS)
 
 
-def test_a_slow_replica_gets_less(bench: Callable[..., Bench]) -> None:
+def test_a_slow_replica_gets_less(bench):
     ours = bench(2, {"step": 2}, clients=["alice"])
     slow = ours.first("alice")
     ours.check(ours.ask("alice", ROWS), ROWS)
@@ -123,7 +119,7 @@ def test_a_slow_replica_gets_less(bench: Callable[..., Bench]) -> None:
         ours.check(each, ROWS)
 
 
-def test_a_tenant_loads_at_one_replica_at_a_time(bench: Callable[..., Bench]) -> None:
+def test_a_tenant_loads_at_one_replica_at_a_time(bench):
     ours = bench(3, {"step": 2}, clients=["alice"])
     first = ours.first("alice")
     for fake in ours.ranch.fakes:
@@ -143,7 +139,7 @@ def test_a_tenant_loads_at_one_replica_at_a_time(bench: Callable[..., Bench]) ->
         ours.check(each, ROWS)
 
 
-def test_the_same_number_is_computed_once(bench: Callable[..., Bench]) -> None:
+def test_the_same_number_is_computed_once(bench):
     ours = bench(1, clients=["alice"])
     (fake,) = ours.ranch.fakes
     gate = threading.Event()
@@ -157,7 +153,7 @@ def test_the_same_number_is_computed_once(bench: Callable[..., Bench]) -> None:
     assert fake.replica.computed == 1
 
 
-def test_who_leaves_takes_no_room(bench: Callable[..., Bench]) -> None:
+def test_who_leaves_takes_no_room(bench):
     ours = bench(1, {"client_requests": 1}, clients=["alice"])
     (fake,) = ours.ranch.fakes
     gate = threading.Event()
@@ -173,7 +169,7 @@ def test_who_leaves_takes_no_room(bench: Callable[..., Bench]) -> None:
     assert fake.replica.computed == 1
 
 
-def test_wrong_requests_are_refused_as_by_one_machine(bench: Callable[..., Bench]) -> None:
+def test_wrong_requests_are_refused_as_by_one_machine(bench):
     ours = bench(1, clients=["alice"])
     for data, wanted in (
         (b"rubbish", (422, "format")),
@@ -190,20 +186,20 @@ NAMES = [f"replica-{at}" for at in range(8)]
 TENANTS = [f"tenant-{at}" for at in range(4000)]
 
 
-def test_tenants_are_spread_evenly() -> None:
+def test_tenants_are_spread_evenly():
     for place in (0, 1, 7):
         counts = Counter(rendezvous(tenant, NAMES)[place] for tenant in TENANTS)
         assert stats.chisquare([counts[name] for name in NAMES]).pvalue > 1e-3
 
 
-def test_second_choices_are_spread_too() -> None:
+def test_second_choices_are_spread_too():
     """The tenants of a replica that dies go to all others, not to one."""
     orders = [rendezvous(tenant, NAMES) for tenant in TENANTS]
     counts = Counter(order[1] for order in orders if order[0] == "replica-3")
     assert stats.chisquare([counts[name] for name in NAMES if name != "replica-3"]).pvalue > 1e-3
 
 
-def test_whoever_comes_or_goes_moves_no_other_tenant() -> None:
+def test_whoever_comes_or_goes_moves_no_other_tenant():
     for tenant in TENANTS[:500]:
         order = rendezvous(tenant, NAMES)
         assert rendezvous(tenant, NAMES[::-1]) == order
@@ -231,17 +227,17 @@ def test_whoever_comes_or_goes_moves_no_other_tenant() -> None:
         ("887", "", "", "c"),
     ],
 )
-def test_the_choice(waiting: str, holders: str, loading: str, wanted: str | None) -> None:
+def test_the_choice(waiting, holders, loading, wanted):
     counts = dict(zip("abc", map(int, waiting), strict=True))
     assert choose("abc", counts, holders, loading, step=4, limit=8) == wanted
 
 
-def test_no_replicas() -> None:
+def test_no_replicas():
     assert choose([], {}, (), (), step=1, limit=1) is None
     assert Placement(step=1, limit=1).choose("tenant", {}, (), ()) is None
 
 
-def test_orders_are_remembered_for_the_replicas_that_are_there() -> None:
+def test_orders_are_remembered_for_the_replicas_that_are_there():
     placement = Placement(step=1, limit=9)
     for tenant in TENANTS[:50]:
         order = rendezvous(tenant, NAMES)
@@ -253,7 +249,7 @@ def test_orders_are_remembered_for_the_replicas_that_are_there() -> None:
         assert placement.choose(tenant, idle, (), ()) == order[0]
 
 
-def test_a_replica_that_holds_the_keys_does_not_count_as_loading() -> None:
+def test_a_replica_that_holds_the_keys_does_not_count_as_loading():
     """It may have told so before it answered for the load."""
     placement = Placement(step=4, limit=8)
     order = rendezvous("tenant", ["a", "b"])
@@ -261,10 +257,10 @@ def test_a_replica_that_holds_the_keys_does_not_count_as_loading() -> None:
         assert placement.choose("tenant", {order[0]: 5, order[1]: 0}, {order[0]}, loading) == order[1]
 
 
-def test_the_orders_of_the_last_tenants_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
+def test_the_orders_of_the_last_tenants_are_remembered(monkeypatch):
+    asked = []
 
-    def note(tenant: str, replicas: Collection[str]) -> list[str]:
+    def note(tenant, replicas):
         asked.append(tenant)
         return rendezvous(tenant, replicas)
 

@@ -1,24 +1,18 @@
 """What several replicas are allowed, and when a replica is started again: by formulas of docs/scaling.md."""
 
-from __future__ import annotations
-
 from concurrent.futures import Future
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
 
 from hemera.errors import FormatError, OutOfMemoryError
-from hemera.package.local_model import LocalModel
 from hemera.ray import data, dispatch, service
 from hemera.ray.dispatch import Dispatcher, Limits
 from hemera.ray.handles import Full, Lost
 from hemera.ray.replica import Answered, KeyFiles, ModelFile, Replica, digest_of
 from hemera.ray.requests import _compute
 from hemera.ray.service import RayService, limits_of
-from hemera.serving import Package
 from hemera.serving.evaluation import Evaluation
 from hemera.serving.home import Home
 from hemera.serving.settings import Settings
@@ -36,9 +30,7 @@ from ..refusals import raises
         (1, 1, 10, 10, 2, 1),
     ],
 )
-def test_limits_of_several_replicas(
-    queue: int, batch: int, replicas: int, client: int, replica: int, step: int
-) -> None:
+def test_limits_of_several_replicas(queue, batch, replicas, client, replica, step):
     found = limits_of(Settings(waiting_requests=queue, batch=batch), replicas)
     assert found == Limits(client_requests=client, replica_requests=replica, step=step)
 
@@ -48,26 +40,26 @@ class Herd:
 
     count = 1
 
-    def __init__(self) -> None:
-        self.calls: list[Future[Any]] = []
-        self.asked: list[tuple[Any, ...]] = []
+    def __init__(self):
+        self.calls = []
+        self.asked = []
         self.killed = 0
 
-    def spawn(self) -> Any:
+    def spawn(self):
         return SimpleNamespace(call=self._call, kill=self._kill)
 
-    def _call(self, method: str, *arguments: Any) -> Future[Any]:
+    def _call(self, method, *arguments):
         self.asked.append((method, *arguments))
         self.calls.append(Future())
         return self.calls[-1]
 
-    def _kill(self) -> None:
+    def _kill(self):
         self.killed += 1
 
-    def alive(self) -> bool:
+    def alive(self):
         return True
 
-    def close(self) -> None:
+    def close(self):
         pass
 
 
@@ -81,13 +73,11 @@ class Herd:
         ("ffffffdd", [1, 2, 4, 8, 16, 30, 0, 0]),
     ],
 )
-def test_a_replica_is_started_again_after_a_while(
-    monkeypatch: pytest.MonkeyPatch, lives: str, waits: list[float]
-) -> None:
+def test_a_replica_is_started_again_after_a_while(monkeypatch, lives, waits):
     clock = SimpleNamespace(now=1000.0)
     monkeypatch.setattr(dispatch, "time", SimpleNamespace(monotonic=lambda: clock.now))
     herd = Herd()
-    ours = Dispatcher(herd, lambda *_: None, Limits())  # type: ignore[arg-type, return-value]
+    ours = Dispatcher(herd, lambda *_: None, Limits())
     ours._start("replica-0")
     for number, (life, wait) in enumerate(zip(lives, waits, strict=True)):
         if life == "d":
@@ -109,9 +99,7 @@ def test_a_replica_is_started_again_after_a_while(
     ours.stop()
 
 
-def test_a_batch_of_a_data_set_is_taken_whole(
-    package: Package, local: LocalModel, keys: bytes, tmp_path: Path
-) -> None:
+def test_a_batch_of_a_data_set_is_taken_whole(package, local, keys, tmp_path):
     """Also where it has more rows than a server lets wait, or runs together."""
     package.save(tmp_path / "model")
     (tmp_path / "keys").write_bytes(keys)
@@ -130,7 +118,7 @@ def test_a_batch_of_a_data_set_is_taken_whole(
     assert (found_settings.batch, found_settings.device, found_settings.threads) == (7, "auto", None)
 
 
-def looks(count: int, monkeypatch: pytest.MonkeyPatch, **named: Any) -> tuple[Dispatcher, Herd, Any]:
+def looks(count, monkeypatch, **named):
     """A dispatcher of some replicas that are up, and its clock."""
     clock = SimpleNamespace(now=50.0)
     monkeypatch.setattr(dispatch, "time", SimpleNamespace(monotonic=lambda: clock.now))
@@ -145,8 +133,8 @@ def looks(count: int, monkeypatch: pytest.MonkeyPatch, **named: Any) -> tuple[Di
     return ours, herd, clock
 
 
-def test_what_replicas_tell_is_added_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    ran: list[tuple[Any, ...]] = []
+def test_what_replicas_tell_is_added_up(monkeypatch):
+    ran = []
     ours, herd, clock = looks(2, monkeypatch, ran=lambda *batch: ran.append(batch))
     assert ours.held == (0, 0)
     for number in (1, 2):
@@ -163,7 +151,7 @@ def test_what_replicas_tell_is_added_up(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.parametrize(("silence", "killed"), [(29.9, 0), (30.0, 0), (30.1, 1)])
-def test_a_silent_replica_is_replaced(monkeypatch: pytest.MonkeyPatch, silence: float, killed: int) -> None:
+def test_a_silent_replica_is_replaced(monkeypatch, silence, killed):
     ours, herd, clock = looks(2, monkeypatch)
     ours._look()
     herd.calls[1].set_result({"batches": [], "held": [], "held_bytes": 0})
@@ -175,7 +163,7 @@ def test_a_silent_replica_is_replaced(monkeypatch: pytest.MonkeyPatch, silence: 
 
 
 @pytest.mark.parametrize("leaves", [False, True])
-def test_only_who_leaves_is_forgotten(monkeypatch: pytest.MonkeyPatch, leaves: bool) -> None:
+def test_only_who_leaves_is_forgotten(monkeypatch, leaves):
     ours, herd, _ = looks(1, monkeypatch)
     request = Evaluation("alice", "scores", {"input": b"x"})
     ours.submit(request)
@@ -192,17 +180,17 @@ def test_only_who_leaves_is_forgotten(monkeypatch: pytest.MonkeyPatch, leaves: b
     ours.stop()
 
 
-def test_an_answer_without_memory_is_a_refusal() -> None:
-    sent: list[Any] = []
+def test_an_answer_without_memory_is_a_refusal():
+    sent = []
 
-    def send(message: Any, files: Any) -> None:
+    def send(message, files):
         sent.append((message, files))
         if len(sent) == 1:
             raise Full("no room")
 
-    done: Future[Answered] = Future()
-    replica: Any = SimpleNamespace(evaluate=lambda *_: done)
-    channel: Any = SimpleNamespace(send=send)
+    done = Future()
+    replica = SimpleNamespace(evaluate=lambda *_: done)
+    channel = SimpleNamespace(send=send)
     _compute(replica, lambda: channel, ["evaluate", "7", "scores", "digest", "Hemera", {}], {})
     done.set_result(Answered({"output": np.zeros(1, np.uint8)}, 3))
     assert sent[0][0] == ["7", 3, None, False]
@@ -210,23 +198,23 @@ def test_an_answer_without_memory_is_a_refusal() -> None:
     assert (number, batch, refused[:2], gone, files) == ("7", 0, (500, "internal"), False, {})
 
 
-def test_a_replica_without_memory_drops_other_keys(package: Package, tmp_path: Path) -> None:
+def test_a_replica_without_memory_drops_other_keys(package, tmp_path):
     package.save(tmp_path / "model")
     (tmp_path / "keys").write_bytes(b"keys")
     files = KeyFiles(digest_of({"keys": tmp_path / "keys"}), "Hemera", {"keys": str(tmp_path / "keys")})
     model = ModelFile(str(tmp_path / "model"), package.digest)
     replica = Replica({"scores": model}, Settings(device="cpu", threads=1))
-    held: Any = SimpleNamespace(memory_bytes=1, is_current=True)
+    held = SimpleNamespace(memory_bytes=1, is_current=True)
     replica._cache.get("other", "scores", 0, lambda: held)
-    places: list[Any] = []
+    places = []
 
-    def load(*_: Any) -> Any:
+    def load(*_):
         places.append(list(replica._cache.places))
         if len(places) == 1:
             raise OutOfMemoryError("full")
         return SimpleNamespace(memory_bytes=2)
 
-    replica._loader = SimpleNamespace(load=load)  # type: ignore[assignment]
+    replica._loader = SimpleNamespace(load=load)
     assert replica._load(package, files).digest == files.digest
     assert places == [[("other", "scores")], []]
 
@@ -235,29 +223,27 @@ def test_a_replica_without_memory_drops_other_keys(package: Package, tmp_path: P
     ("gone", "is_there", "forgotten"),
     [(None, False, 0), ("a", True, 0), ("a", False, 1), ("b", True, 0), ("b", False, 0)],
 )
-def test_keys_whose_files_are_gone_are_forgotten(gone: str | None, is_there: bool, forgotten: int) -> None:
+def test_keys_whose_files_are_gone_are_forgotten(gone, is_there, forgotten):
     """Others that came in their place meanwhile are not."""
     own = object.__new__(RayService)
-    forgets: list[object] = []
-    found: Any = SimpleNamespace(digest="a", library="Hemera", files={}, is_there=lambda: is_there)
-    own.keys = lambda *_: found  # type: ignore[method-assign]
-    own.store = SimpleNamespace(forget=forgets.append)  # type: ignore[assignment]
+    forgets = []
+    found = SimpleNamespace(digest="a", library="Hemera", files={}, is_there=lambda: is_there)
+    own.keys = lambda *_: found
+    own.store = SimpleNamespace(forget=forgets.append)
     lost = None if gone is None else KeyFiles(gone, "Hemera", {})
     assert own._key_files("alice", "scores", lost).digest == "a"
     assert forgets == [found] * forgotten
 
 
-def test_replicas_take_all_that_the_server_lets_through(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_replicas_take_all_that_the_server_lets_through(monkeypatch, tmp_path):
     """Here it is the server that refuses."""
-    asked: list[Any] = []
+    asked = []
     monkeypatch.setattr(
         service, "Cluster", lambda *given, **named: asked.append((*given, named)) or SimpleNamespace(count=3)
     )
     monkeypatch.setattr(service, "RayService", lambda *given: given)
     settings = Settings(waiting_requests=9, batch=2)
-    found: Any = service.on_cluster(Home(tmp_path), settings, address="auto", replicas=3)
+    found = service.on_cluster(Home(tmp_path), settings, address="auto", replicas=3)
     ((address, models, own, named),) = asked
     assert (address, models, named, own.waiting_requests) == ("auto", {}, {"replicas": 3}, 18)
     assert found[1] is settings

@@ -1,23 +1,18 @@
 """A cluster of Ray that a server starts by itself: who can reach it, and the error when it dies."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal
 import socket
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
 from hemera.errors import HemeraWarning, ParameterError
 from hemera.ray import cluster
 from hemera.ray.cluster import LOCAL, Cluster
-from hemera.serving import Package
 from hemera.serving.home import Home
 from hemera.serving.settings import Settings
 
@@ -33,49 +28,49 @@ class RayError(Exception):
 class FakeRay:
     """The parts of Ray that `Cluster` takes, in one process."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address):
         self.address = address
-        self.environment: dict[str, str | None] = {}
-        self.living: list[bool] = [True]
-        self.failure: Exception | None = None
+        self.environment = {}
+        self.living = [True]
+        self.failure = None
         self.exceptions = SimpleNamespace(RayError=RayError)
-        self.resources: dict[str, float] = {"CPU": 2.0}
-        self.initial: dict[str, Any] = {}
+        self.resources = {"CPU": 2.0}
+        self.initial = {}
         """Arguments of `init`."""
-        self.asked: dict[str, Any] = {}
+        self.asked = {}
         """For each replica."""
         self.ends = 0
 
-    def init(self, **options: Any) -> None:
+    def init(self, **options):
         self.initial = options
         self.environment = {name: os.environ.get(name) for name in NAMES}
 
-    def get_runtime_context(self) -> Any:
+    def get_runtime_context(self):
         return SimpleNamespace(gcs_address=self.address)
 
-    def cluster_resources(self) -> dict[str, float]:
+    def cluster_resources(self):
         return self.resources
 
-    def nodes(self) -> list[dict[str, Any]]:
+    def nodes(self):
         if self.failure is not None:
             raise self.failure
         return [{"Alive": lives, "Resources": {"CPU": 2.0}} for lives in self.living]
 
-    def remote(self, _: Any) -> Any:
+    def remote(self, _):
         return SimpleNamespace(options=self.asked.update)
 
-    def shutdown(self) -> None:
+    def shutdown(self):
         self.ends += 1
 
 
 @pytest.fixture
-def head() -> Iterator[socket.socket]:
+def head():
     with socket.create_server(("127.0.0.1", 0)) as listening:
         yield listening
 
 
 @pytest.fixture
-def fake(head: socket.socket, monkeypatch: pytest.MonkeyPatch) -> FakeRay:
+def fake(head, monkeypatch):
     for name in NAMES:
         monkeypatch.delenv(name, raising=False)
     made = FakeRay(f"127.0.0.1:{head.getsockname()[1]}")
@@ -84,11 +79,11 @@ def fake(head: socket.socket, monkeypatch: pytest.MonkeyPatch) -> FakeRay:
     return made
 
 
-def started(address: str = LOCAL) -> Cluster:
+def started(address=LOCAL):
     return Cluster(address, {}, Settings(device="cpu"), replicas=1)
 
 
-def test_an_own_cluster_keeps_to_loopback_and_asks_for_a_token(fake: FakeRay) -> None:
+def test_an_own_cluster_keeps_to_loopback_and_asks_for_a_token(fake):
     started()
     found = fake.environment
     assert found["RAY_AUTH_MODE"] == "token"
@@ -108,16 +103,7 @@ def test_an_own_cluster_keeps_to_loopback_and_asks_for_a_token(fake: FakeRay) ->
         ("cpu", None, 0, 0, None, 1, {"num_cpus": 1}),
     ],
 )
-def test_replicas_ask_for_what_they_take(
-    fake: FakeRay,
-    device: str,
-    threads: int | None,
-    gpus: int,
-    nodes: int,
-    replicas: int | None,
-    count: int,
-    asked: dict[str, int],
-) -> None:
+def test_replicas_ask_for_what_they_take(fake, device, threads, gpus, nodes, replicas, count, asked):
     fake.resources, fake.living = {"CPU": 2.0, "GPU": gpus}, [True] * nodes + [False]
     found = Cluster(LOCAL, {}, Settings(device=device, threads=threads), replicas=replicas)
     assert found.count == count
@@ -128,13 +114,13 @@ def test_replicas_ask_for_what_they_take(
     assert found._arguments[1].threads == threads
 
 
-def test_a_cluster_without_the_gpus_that_are_asked_for_is_left(fake: FakeRay) -> None:
+def test_a_cluster_without_the_gpus_that_are_asked_for_is_left(fake):
     with pytest.raises(ParameterError, match="has no GPU: give --device cpu"):
         Cluster("auto", {}, Settings(device="cuda"), replicas=2)
     assert fake.ends == 1
 
 
-def test_each_cluster_has_a_token_of_its_own(fake: FakeRay, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_cluster_has_a_token_of_its_own(fake, monkeypatch):
     tokens = set()
     for _ in range(3):
         for name in NAMES:
@@ -152,23 +138,21 @@ def test_each_cluster_has_a_token_of_its_own(fake: FakeRay, monkeypatch: pytest.
         ({"RAY_AUTH_TOKEN_PATH": "/mine"}, ("token", None)),
     ],
 )
-def test_what_the_user_has_set_stays(
-    fake: FakeRay, monkeypatch: pytest.MonkeyPatch, given: dict[str, str], wanted: tuple[str, str | None]
-) -> None:
+def test_what_the_user_has_set_stays(fake, monkeypatch, given, wanted):
     for name, value in given.items():
         monkeypatch.setenv(name, value)
     started()
     assert (fake.environment["RAY_AUTH_MODE"], fake.environment["RAY_AUTH_TOKEN"]) == wanted
 
 
-def test_a_cluster_of_others_is_taken_as_it_is(fake: FakeRay) -> None:
+def test_a_cluster_of_others_is_taken_as_it_is(fake):
     found = started("192.0.2.1:6379")
     assert set(fake.environment.values()) == {None}
     fake.living = [False]  # its operator, or Ray, starts others
     assert found.alive()
 
 
-def test_an_own_cluster_that_listens_elsewhere_is_told(fake: FakeRay) -> None:
+def test_an_own_cluster_that_listens_elsewhere_is_told(fake):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         started()
@@ -177,7 +161,7 @@ def test_an_own_cluster_that_listens_elsewhere_is_told(fake: FakeRay) -> None:
         started()
 
 
-def test_an_own_cluster_without_a_node_is_dead(fake: FakeRay, head: socket.socket) -> None:
+def test_an_own_cluster_without_a_node_is_dead(fake, head):
     found = started()
     assert found.alive()
     fake.living = [False, True]
@@ -211,7 +195,7 @@ sys.exit(serve_home(Configuration(home=sys.argv[1], port=0, **settings), make=ma
 """
 
 
-def descendants(process: int) -> list[int]:
+def descendants(process):
     found = []
     for path in Path("/proc").glob("[0-9]*"):
         try:
@@ -223,14 +207,14 @@ def descendants(process: int) -> list[int]:
     return found
 
 
-def words_of(process: int) -> str:
+def words_of(process):
     try:
         return Path(f"/proc/{process}/cmdline").read_text().replace("\0", " ")
     except OSError:
         return ""
 
 
-def listening(processes: list[int]) -> list[str]:
+def listening(processes):
     """The addresses, in hexadecimal digits, at which processes listen by TCP."""
     sockets = set()
     for each in processes:
@@ -248,9 +232,7 @@ def listening(processes: list[int]) -> list[str]:
     ]
 
 
-def test_a_server_ends_when_its_own_ray_has_died(
-    tmp_path: Path, package: Package, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_ends_when_its_own_ray_has_died(tmp_path, package, monkeypatch):
     """And until then no process of it is to be reached from another machine."""
     pytest.importorskip("ray.data", reason="Ray is not installed (extra 'ray'; docs/scaling.md)")
     home = Home(tmp_path / "home")

@@ -1,11 +1,8 @@
 """A server whose requests go to replicas: what clients and operators see, keys at replicas, and failures."""
 
-from __future__ import annotations
-
 import pickle
 import sys
 import threading
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,22 +11,19 @@ import hemera as hm
 from hemera import errors
 from hemera.cli import main
 from hemera.client.problems import Refused, ServerError
-from hemera.package.local_model import LocalModel
 from hemera.ray.dispatch import Limits
 from hemera.ray.replica import KeyFiles, ModelFile, Replica, digest_of
 from hemera.ray.service import RayService
-from hemera.serving import Package
 from hemera.serving.evaluation import Evaluation
-from hemera.serving.home import Home
 from hemera.serving.settings import Settings
 
 from ..refusals import raises
 from .conftest import BOUND, Running, client_of, require_scores, served, wait_until
-from .replicas import ROWS, Bench, Ranch, refusal
+from .replicas import ROWS, Ranch, refusal
 
 
 @pytest.fixture
-def site(home: Home, package: Package) -> Iterator[tuple[Running, Ranch]]:
+def site(home, package):
     """A server for the folder, whose replicas are fakes."""
     settings = Settings(device="cpu", threads=1)
     ranch = Ranch({"scores": ModelFile(str(home.model_file("scores")), package.digest)}, settings, 2)
@@ -39,7 +33,7 @@ def site(home: Home, package: Package) -> Iterator[tuple[Running, Ranch]]:
 
 
 @pytest.mark.fact_of_the_cpu("names of devices")
-def test_the_server(site: tuple[Running, Ranch], home: Home, local: LocalModel) -> None:
+def test_the_server(site, home, local):
     """Uploads, requests and what operators see, over HTTP."""
     server, ranch = site
     token = home.clients.add("alice")
@@ -63,7 +57,7 @@ def test_the_server(site: tuple[Running, Ranch], home: Home, local: LocalModel) 
     assert list(home.incoming.iterdir()) == []
 
 
-def test_a_removed_client(site: tuple[Running, Ranch], home: Home) -> None:
+def test_a_removed_client(site, home):
     server, _ = site
     token = home.clients.add("alice")
     with client_of(server.url, token, patience=0) as client:
@@ -76,7 +70,7 @@ def test_a_removed_client(site: tuple[Running, Ranch], home: Home) -> None:
     assert refused.value.code == "unknown_token"
 
 
-def test_models_that_changed_are_not_read_anew(site: tuple[Running, Ranch], home: Home) -> None:
+def test_models_that_changed_are_not_read_anew(site, home):
     """What SIGHUP leads to."""
     server, _ = site
     server.service.reload()
@@ -86,7 +80,7 @@ def test_models_that_changed_are_not_read_anew(site: tuple[Running, Ranch], home
         require_scores(client, ROWS)
 
 
-def test_no_replica_is_no_health(site: tuple[Running, Ranch], home: Home) -> None:
+def test_no_replica_is_no_health(site, home):
     server, ranch = site
     ranch.head = False
     for fake in ranch.living:
@@ -99,7 +93,7 @@ def test_no_replica_is_no_health(site: tuple[Running, Ranch], home: Home) -> Non
     wait_until(lambda: server.service.scheduler.alive)
 
 
-def test_without_ray(monkeypatch: pytest.MonkeyPatch, home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_ray(monkeypatch, home, capsys):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(errors.ParameterError, match=r"pip install .*ray\[data\].*'\.\[ray\]'"):
         hm.ray.map_batches("model", "requests", keys="keys")
@@ -109,7 +103,7 @@ def test_without_ray(monkeypatch: pytest.MonkeyPatch, home: Home, capsys: pytest
     assert "replicas needs ray" in capsys.readouterr().err
 
 
-def test_keys_never_travel(bench: Callable[..., Bench]) -> None:
+def test_keys_never_travel(bench):
     ours = bench(1, clients=["alice"])
     request = ours.ask("alice", ROWS)
     ours.check(request, ROWS)
@@ -123,7 +117,7 @@ def test_keys_never_travel(bench: Callable[..., Bench]) -> None:
     assert len(pickle.dumps((number, model, keys))) < 1000
 
 
-def test_keys_that_were_replaced_meanwhile(bench: Callable[..., Bench]) -> None:
+def test_keys_that_were_replaced_meanwhile(bench):
     ours = bench(1, clients=["alice"])
     ours.ranch.fakes[0].open.clear()
     asked = ours.ask("alice", ROWS)
@@ -143,7 +137,7 @@ def test_keys_that_were_replaced_meanwhile(bench: Callable[..., Bench]) -> None:
     assert refusal(request) == (409, "no_keys")
 
 
-def test_replaced_keys_are_used(bench: Callable[..., Bench]) -> None:
+def test_replaced_keys_are_used(bench):
     """A request whose keys were replaced while it waited is computed with the new ones, and says so."""
     ours = bench(1, clients=["alice"])
     ours.ranch.fakes[0].open.clear()
@@ -159,7 +153,7 @@ def test_replaced_keys_are_used(bench: Callable[..., Bench]) -> None:
     assert asked.keys == ours.keys["alice"].digest != old.digest
 
 
-def test_keys_make_room_by_bytes(bench: Callable[..., Bench]) -> None:
+def test_keys_make_room_by_bytes(bench):
     ours = bench(1, loaded_key_bytes=1)
     ours.start()
     for client in ("alice", "bob"):
@@ -170,7 +164,7 @@ def test_keys_make_room_by_bytes(bench: Callable[..., Bench]) -> None:
     assert ours.ranch.fakes[0].replica._cache.places == [(ours.keys["alice"].digest, "scores")]
 
 
-def test_upload_checks(bench: Callable[..., Bench]) -> None:
+def test_upload_checks(bench):
     ours = bench(2, clients=["alice"])
     first = ours.first("alice")
     ours.dispatcher.check("scores", ours.keys["alice"])
@@ -188,7 +182,7 @@ def test_upload_checks(bench: Callable[..., Bench]) -> None:
     ours.dispatcher.check("scores", ours.keys["bob"])
 
 
-def test_requests_wait_for_keys_that_are_checked(bench: Callable[..., Bench]) -> None:
+def test_requests_wait_for_keys_that_are_checked(bench):
     """A replica that loads keys for a check gets their requests, also when others have less to do."""
     ours = bench(2, {"step": 1}, clients=["alice"])
     first = ours.first("alice")
@@ -210,14 +204,14 @@ def test_requests_wait_for_keys_that_are_checked(bench: Callable[..., Bench]) ->
         ours.check(each, ROWS)
 
 
-def test_a_replica_dies_in_the_middle(bench: Callable[..., Bench]) -> None:
+def test_a_replica_dies_in_the_middle(bench):
     ours = bench(2, clients=["alice"])
     first = ours.first("alice")
     first.open.clear()
     asked = [ours.ask("alice", ROWS * scale) for scale in (1, 0.5, 0.25)]
-    settled: list[Evaluation] = []
+    settled = []
     for each in asked:
-        each.answer.add_done_callback(lambda _, each=each: settled.append(each))  # type: ignore[misc]
+        each.answer.add_done_callback(lambda _, each=each: settled.append(each))
     wait_until(lambda: len(first.numbers()) == 3)
     first.die()
     for each, scale in zip(asked, (1, 0.5, 0.25), strict=True):
@@ -231,7 +225,7 @@ def test_a_replica_dies_in_the_middle(bench: Callable[..., Bench]) -> None:
     wait_until(lambda: ours.first("alice") not in (first, other))  # the tenant returns to the new one's name
 
 
-def test_a_late_answer_of_a_replica_that_was_given_up_counts_no_more(bench: Callable[..., Bench]) -> None:
+def test_a_late_answer_of_a_replica_that_was_given_up_counts_no_more(bench):
     ours = bench(2, {"patience": 0.2}, clients=["alice"])
     first = ours.first("alice")
     (other,) = [fake for fake in ours.ranch.fakes if fake is not first]
@@ -241,7 +235,7 @@ def test_a_late_answer_of_a_replica_that_was_given_up_counts_no_more(bench: Call
     asked = ours.ask("alice", ROWS)
     wait_until(lambda: len(first.numbers()) == 1)
     wait_until(lambda: first.dead and len(other.numbers()) == 1)  # given up and killed
-    done: list[int] = []
+    done = []
     asked.answer.add_done_callback(lambda _: done.append(1))
     (late,) = first.pending
     first.open.set()
@@ -252,7 +246,7 @@ def test_a_late_answer_of_a_replica_that_was_given_up_counts_no_more(bench: Call
     assert done == [1]
 
 
-def test_a_request_that_kills_replicas_ends(bench: Callable[..., Bench]) -> None:
+def test_a_request_that_kills_replicas_ends(bench):
     ours = bench(3)
     ours.ranch.prepare = lambda fake: fake.open.clear()
     ours.start()
@@ -262,12 +256,12 @@ def test_a_request_that_kills_replicas_ends(bench: Callable[..., Bench]) -> None
         wait_until(lambda: any(fake.numbers() for fake in ours.ranch.living) or asked.answer.done())
         assert not asked.answer.done()
         next(fake for fake in ours.ranch.living if fake.numbers()).die()
-        wait_until(lambda killed=killed: ours.dispatcher.replaced == killed)  # type: ignore[misc]
+        wait_until(lambda killed=killed: ours.dispatcher.replaced == killed)
     assert refusal(asked) == (503, "replica_lost")
     assert ours.dispatcher.waiting == 0
 
 
-def test_requests_wait_for_a_replica_that_takes_the_place(bench: Callable[..., Bench]) -> None:
+def test_requests_wait_for_a_replica_that_takes_the_place(bench):
     ours = bench(1, clients=["alice"])
     (only,) = ours.ranch.fakes
     only.open.clear()
@@ -278,7 +272,7 @@ def test_requests_wait_for_a_replica_that_takes_the_place(bench: Callable[..., B
     assert len(ours.ranch.fakes) == 2
 
 
-def test_the_head_is_lost(bench: Callable[..., Bench]) -> None:
+def test_the_head_is_lost(bench):
     """Replicas that are there go on; after a while the server ends, with an answer for whoever waits."""
     ours = bench(2, {"head_seconds": 0.5}, clients=["alice"])
     ours.ranch.head = False
@@ -295,7 +289,7 @@ def test_the_head_is_lost(bench: Callable[..., Bench]) -> None:
     assert not ours.dispatcher.alive
 
 
-def test_a_head_that_comes_back(bench: Callable[..., Bench]) -> None:
+def test_a_head_that_comes_back(bench):
     ours = bench(2, {"head_seconds": BOUND}, clients=["alice"])
     ours.ranch.head = False
     ours.ranch.fakes[0].die()
@@ -307,7 +301,7 @@ def test_a_head_that_comes_back(bench: Callable[..., Bench]) -> None:
     ours.check(ours.ask("alice", ROWS), ROWS)
 
 
-def test_a_stop_answers(bench: Callable[..., Bench]) -> None:
+def test_a_stop_answers(bench):
     ours = bench(1, clients=["alice"])
     ours.ranch.fakes[0].open.clear()
     asked = ours.ask("alice", ROWS)
@@ -317,7 +311,7 @@ def test_a_stop_answers(bench: Callable[..., Bench]) -> None:
         raises(Refused, "stops", call)
 
 
-def test_a_model_that_was_replaced(package: Package, tmp_path: Path) -> None:
+def test_a_model_that_was_replaced(package, tmp_path):
     path = tmp_path / "model"
     package.save(path)
     with pytest.raises(Exception, match="was replaced"):

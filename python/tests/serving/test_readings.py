@@ -1,13 +1,9 @@
 """What clients make of scores, and how many results may be shown."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -24,14 +20,13 @@ from hemera.package.finishing import Apply, Columns, Label, Method, Neighbours, 
 from hemera.package.local_model import LocalModel
 from hemera.package.sharing import Sharing, Shown
 from hemera.package.specs import READINGS, Labels, class_numbers, read_as
-from hemera.serving import Package
 
 from ..refusals import raises
 
 CLIENT = Path(__file__).resolve().parents[3] / "clients" / "javascript"
 SCORES = np.array([[0.0, 1.5, -2.0], [-0.0, 0.0, 0.0], [40.0, -40.0, 800.0], [-800.0, -900.0, -1000.0]])
 EACH = special.expit(SCORES)
-BY_HAND: dict[str, Any] = {
+BY_HAND = {
     "values": SCORES,
     "sigmoid": EACH,
     "sign": [[0, 1, 0], [0, 0, 0], [1, 0, 1], [0, 0, 0]],  # a score of 0 is of the first class
@@ -52,14 +47,14 @@ BY_HAND: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", BY_HAND)
-def test_functions_of_scores(name: str) -> None:
+def test_functions_of_scores(name):
     found = Apply(name)(SCORES)
     np.testing.assert_allclose(found, BY_HAND[name], rtol=1e-13, atol=1e-300)
     if name in READINGS:
         np.testing.assert_array_equal(read_as(SCORES, name, None), found)
 
 
-def test_truth_values_and_integers_are_the_nearest_and_stay_floats_where_one_is_missing() -> None:
+def test_truth_values_and_integers_are_the_nearest_and_stay_floats_where_one_is_missing():
     near = np.array([0.499, 0.501, 1.004, -0.3, 2.9998, -1.7])
     for name, wanted in (
         ("truth", [False, True, True, False, True, False]),
@@ -76,7 +71,7 @@ def test_truth_values_and_integers_are_the_nearest_and_stay_floats_where_one_is_
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="there is no node on this machine (package nodejs)")
-def test_readings_in_javascript_are_the_same() -> None:
+def test_readings_in_javascript_are_the_same():
     rows = np.append(SCORES[:2], [[0.499, 2.9998, -1.7]], axis=0)
     answers = [{"y": rows.ravel().tolist()}]
     script = f"""
@@ -98,13 +93,13 @@ def test_readings_in_javascript_are_the_same() -> None:
         np.testing.assert_allclose(own, wanted.ravel(), rtol=1e-13)
 
 
-def test_one_against_rest_has_sums_of_one_also_where_all_are_nothing() -> None:
+def test_one_against_rest_has_sums_of_one_also_where_all_are_nothing():
     found = READINGS["one-against-rest"](SCORES)
     np.testing.assert_allclose(found[:3], EACH[:3] / EACH[:3].sum(axis=1, keepdims=True), rtol=1e-13)
     np.testing.assert_array_equal(found[3], np.full(3, 1 / 3))
 
 
-def test_pairs_of_classes_are_as_scikit_learns() -> None:
+def test_pairs_of_classes_are_as_scikit_learns():
     rows = np.random.default_rng(5).normal(size=(200, 3))
     model = OneVsOneClassifier(LinearSVC()).fit(rows, np.digitize(rows[:, 0] + rows[:, 1], [-1, 0, 1]))
     scores = np.stack([each.decision_function(rows) for each in model.estimators_], axis=1)
@@ -121,7 +116,7 @@ def test_pairs_of_classes_are_as_scikit_learns() -> None:
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("count", [1, 2, 5, 12])
-def test_neighbours_are_as_scikit_learns(weighted: bool, count: int) -> None:
+def test_neighbours_are_as_scikit_learns(weighted, count):
     """Rows that are neighbours themselves are at distance 0, and these alone count then."""
     random = np.random.default_rng(6)
     points = random.integers(0, 50, (12, 2)).astype(float)
@@ -154,7 +149,7 @@ def test_neighbours_are_as_scikit_learns(weighted: bool, count: int) -> None:
         ([1, 1, 1], 2, True),
     ],
 )
-def test_neighbours_of_which_either_may_count(distances: list[float], count: int, tied: bool) -> None:
+def test_neighbours_of_which_either_may_count(distances, count, tied):
     for targets, expected in (([1, 2, 3], tied), ([5, 5, 5], False)):
         step = Neighbours(np.array(targets, float)[:, None], count, False)
         found = undecided(
@@ -163,7 +158,7 @@ def test_neighbours_of_which_either_may_count(distances: list[float], count: int
         assert found.tolist() == [expected, False]
 
 
-def test_parts_are_joined_by_their_weights() -> None:
+def test_parts_are_joined_by_their_weights():
     scores = np.array([[1.0, 3.0, 1.0, 0.0, 2.0], [0.0, 3.0, 5.0, 1.0, 0.0]])
     ways = (0, 2, ()), (2, 4, (Apply("negative"),)), (3, 5, ())
     means = finished(scores, [Parts("mean", ways, (1.0, 2.0, 5.0))])
@@ -179,7 +174,7 @@ def test_parts_are_joined_by_their_weights() -> None:
 
 
 @pytest.mark.parametrize("kind", ["bool", "int8", "uint64", "float32", "float64", "str", "object"])
-def test_labels_have_their_type_and_their_numbers(kind: str) -> None:
+def test_labels_have_their_type_and_their_numbers(kind):
     given = np.array(
         {"str": ["no", "ja"], "object": [None, 3]}.get(kind, [0, 1]), {"str": str}.get(kind, kind)
     )
@@ -197,7 +192,7 @@ def test_labels_have_their_type_and_their_numbers(kind: str) -> None:
 
 
 @pytest.mark.parametrize(("kind", "shape"), [("int64", ()), ("float32", (2,)), ("bool", (2,)), ("str", ())])
-def test_methods_give_the_shape_and_type_of_their_library(kind: str, shape: tuple[int, ...]) -> None:
+def test_methods_give_the_shape_and_type_of_their_library(kind, shape):
     label = Label(Labels.of(["a", "b"]))
     steps = (Apply("argmax"), *([label] if kind == "str" else [])) if shape == () else ()
     method = Method.from_data(Method(steps, kind, shape).to_data())
@@ -245,8 +240,8 @@ LABELS = {"kind": "label", "labels": {"kind": "str", "values": ["a", "b"]}}
         ("", {}),
     ],
 )
-def test_steps_of_files_that_others_made(step: dict[str, Any], kind: str, changes: dict[str, Any]) -> None:
-    def method(own: dict[str, Any], kind: str = "float64", shape: Any = ()) -> Method:
+def test_steps_of_files_that_others_made(step, kind, changes):
+    def method(own, kind="float64", shape=()):
         with damaged("a method"):
             return Method.from_data({"steps": [own], "type": kind, "shape": shape})
 
@@ -257,22 +252,22 @@ def test_steps_of_files_that_others_made(step: dict[str, Any], kind: str, change
         raises(FormatError, "", method, step, **wrong)
 
 
-def shared(factor: float, scale_bits: int = 40) -> Package:
+def shared(factor, scale_bits=40):
     params = hm.ckks.Parameters.for_circuit(2, scale_bits=scale_bits, slots=4, security=None, degree=1024)
     return hm.compile(lambda x: x * factor, hm.ArraySpec((4,), range=(0, 1)), params=params).package
 
 
 @pytest.mark.parametrize("in_folder", [False, True])
-def test_a_model_that_takes_anothers_place_counts_on(tmp_path: Path, in_folder: bool) -> None:
+def test_a_model_that_takes_anothers_place_counts_on(tmp_path, in_folder):
     """With the same parameters the secret key stays, and what was shown under it counts."""
     folder = tmp_path if in_folder else None
 
-    def side(package: Package, before: LocalModel | None = None) -> LocalModel:
+    def side(package, before=None):
         return LocalModel(
             package.interface, folder=folder, security=None, before=before, digest=package.digest
         )
 
-    def show(local: LocalModel) -> None:
+    def show(local):
         local._shown.add(1, 3)
 
     first, second, other = shared(1.0), shared(2.0), shared(1.0, scale_bits=35)
@@ -294,9 +289,9 @@ def test_a_model_that_takes_anothers_place_counts_on(tmp_path: Path, in_folder: 
 
 
 @pytest.mark.parametrize(("before", "more"), [(0, 1), (0, 5), (3, 2), (4, 1)])
-def test_results_are_shown_up_to_their_number(tmp_path: Path, before: int, more: int) -> None:
+def test_results_are_shown_up_to_their_number(tmp_path, before, more):
     """The last one that is taken and the first that is not; what is refused does not count."""
-    ways: list[Callable[[], Shown]] = [Shown, lambda: Shown(tmp_path / f"shown-{before}-{more}.json")]
+    ways = [Shown, lambda: Shown(tmp_path / f"shown-{before}-{more}.json")]
     for make in ways:
         shown = make()
         if before:
@@ -311,10 +306,10 @@ def test_results_are_shown_up_to_their_number(tmp_path: Path, before: int, more:
         raises(errors.SecurityError, "", shown.add, left + 1, 5)
         if left:
             shown.add(left, 5)
-    assert Shown(tmp_path / "other.json").add(5, 5) is None  # type: ignore[func-returns-value]
+    assert Shown(tmp_path / "other.json").add(5, 5) is None
 
 
-def test_bounds_of_a_file_are_one_for_each_output() -> None:
+def test_bounds_of_a_file_are_one_for_each_output():
     sharing = Sharing((1.0, 2.0), 20, 7)
     assert Sharing.from_data(sharing.to_data(), 2) == sharing
     for outputs in (1, 3):

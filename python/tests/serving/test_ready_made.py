@@ -1,13 +1,10 @@
 """Ready-made packages, and every objective of xgboost and LightGBM: scored as their libraries do."""
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import json
 import warnings
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -26,7 +23,7 @@ from .estimator_cases import encrypted
 SMALL = {"security": None, "rows": 64}
 
 
-def test_linear_models_from_json(tmp_path: Path) -> None:
+def test_linear_models_from_json(tmp_path):
     path = tmp_path / "model.json"
     path.write_text(json.dumps({"coefficients": [1, -2, 0.5], "intercept": 3, "mean": [1, 0, 0]}))
     model = serving.LinearModel.from_json(path)
@@ -47,7 +44,7 @@ def test_linear_models_from_json(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("depth", [1, 3])
-def test_trees_are_exact(depth: int) -> None:
+def test_trees_are_exact(depth):
     rows, kinds = load_wine(return_X_y=True)
     quantiser = trees.Quantiser.of_quantiles(rows, bins=4)
     trained = GradientBoostingClassifier(n_estimators=12, max_depth=depth, random_state=0)
@@ -64,19 +61,19 @@ def test_trees_are_exact(depth: int) -> None:
     np.testing.assert_array_equal(encrypted(package, asked), trained.predict(quantiser.bins(asked)))
 
 
-def encrypted_scores(package: serving.Package, rows: Any) -> Any:
+def encrypted_scores(package, rows):
     """The integers in the slots that clients decrypt."""
     ctx = hm.Context(package.params, "cpu")
     sk = ctx.generate_secret_key()
     keys = package.generate_keys(ctx, sk)
     inputs = [ctx.encrypt(values, sk) for values in package.interface.encode(rows)]
     (result,) = package.prepare(ctx).run(keys, inputs)
-    layout = package.interface.encoding.layout  # type: ignore[attr-defined]
+    layout = package.interface.encoding.layout
     slots = ctx.decrypt(result, sk)
     return np.concatenate([layout.unpack(each[None]) for each in slots])[: len(rows)]
 
 
-def test_deep_trees_with_missing_values() -> None:
+def test_deep_trees_with_missing_values():
     """Bins in two digits, and missing values, go through the package's bytes."""
     rows, labels = load_breast_cancer(return_X_y=True)
     rows[np.random.default_rng(1).random(rows.shape) < 0.2] = np.nan
@@ -91,7 +88,7 @@ def test_deep_trees_with_missing_values() -> None:
     raises(hm.errors.ParameterError, "infinite", package.interface.encode, rows[:2])
 
 
-def test_trees_after_bins_of_scikit_learn() -> None:
+def test_trees_after_bins_of_scikit_learn():
     rows, labels = load_breast_cancer(return_X_y=True)
     bins = KBinsDiscretizer(6, encode="ordinal", strategy="uniform")
     boosted = GradientBoostingClassifier(n_estimators=8, max_depth=2, random_state=0)
@@ -127,7 +124,7 @@ PACKAGED = {
 }
 
 
-def require_same(found: Any, expected: Any) -> None:
+def require_same(found, expected):
     expected = np.asarray(expected)
     assert found.shape == expected.shape
     if expected.dtype.kind == "f":
@@ -138,7 +135,7 @@ def require_same(found: Any, expected: Any) -> None:
 
 
 @pytest.mark.parametrize(("library", "name"), STORED)
-def test_every_stored_model(library: str, name: str, tmp_path: Path) -> None:
+def test_every_stored_model(library, name, tmp_path):
     rows, stored = np.array(FILES[library]["rows"]), FILES[library]["models"][name]
     path = tmp_path / "model.json"
     path.write_text(json.dumps(stored["model"]))
@@ -149,7 +146,7 @@ def test_every_stored_model(library: str, name: str, tmp_path: Path) -> None:
         raises(hm.errors.ParameterError, r"the model('s| has).*; train ", hm.compile, path, name="t")
 
 
-def test_several_targets_under_encryption(tmp_path: Path) -> None:
+def test_several_targets_under_encryption(tmp_path):
     rows = np.array(FILES["xgboost"]["rows"])
     stored = FILES["xgboost"]["models"]["reg:squarederror of two targets"]
     path = tmp_path / "model.json"
@@ -162,7 +159,7 @@ def test_several_targets_under_encryption(tmp_path: Path) -> None:
 # --- Where the libraries are installed. ---
 
 
-def maker() -> Any:
+def maker():
     """The functions that trained what is stored."""
     pytest.importorskip("xgboost")
     pytest.importorskip("lightgbm")
@@ -174,7 +171,7 @@ def maker() -> Any:
     return found
 
 
-def test_all_objectives_of_xgboost_are_stored() -> None:
+def test_all_objectives_of_xgboost_are_stored():
     xgboost = pytest.importorskip("xgboost")
     with pytest.raises(xgboost.core.XGBoostError) as told:
         xgboost.train({"objective": "?"}, xgboost.DMatrix(np.ones((2, 2)), label=[0, 1]), 1)
@@ -184,7 +181,7 @@ def test_all_objectives_of_xgboost_are_stored() -> None:
 
 
 @pytest.mark.parametrize(("library", "name"), STORED)
-def test_every_live_model(library: str, name: str) -> None:
+def test_every_live_model(library, name):
     own = maker()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -201,7 +198,7 @@ def test_every_live_model(library: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("library", ["xgboost", "lightgbm"])
-def test_labels_shapes_and_settings_of_live_models(library: str) -> None:
+def test_labels_shapes_and_settings_of_live_models(library):
     own = maker()
     module = importlib.import_module(library)
     prefix = "XGB" if library == "xgboost" else "LGBM"
@@ -241,7 +238,7 @@ def test_labels_shapes_and_settings_of_live_models(library: str) -> None:
 @pytest.mark.parametrize("first", [True, False], ids=["the first is the best", "a later one is"])
 @pytest.mark.parametrize("kind", ["Regressor", "Classifier"])
 @pytest.mark.parametrize("library", ["xgboost", "lightgbm"])
-def test_rounds_up_to_the_best_one(library: str, kind: str, first: bool) -> None:
+def test_rounds_up_to_the_best_one(library, kind, first):
     """Rounds that early stopping has tried after it are not read, and none before is left out."""
     own, words = maker(), {"xgboost": ("XGB", "early_stopping_rounds", "output_margin")}
     prefix, stopping, raw = words.get(library, ("LGBM", "early_stopping_round", "raw_score"))
@@ -260,7 +257,7 @@ def test_rounds_up_to_the_best_one(library: str, kind: str, first: bool) -> None
         assert model.get_booster().num_boosted_rounds() == model.best_iteration + 5
 
 
-def test_a_file_that_its_library_reads_otherwise(tmp_path: Path, monkeypatch: Any) -> None:
+def test_a_file_that_its_library_reads_otherwise(tmp_path, monkeypatch):
     xgboost = pytest.importorskip("xgboost")
     path = tmp_path / "model.json"
     path.write_text(json.dumps(FILES["xgboost"]["models"]["reg:squarederror"]["model"]))

@@ -1,10 +1,7 @@
 """What the client of a served index sends, reads and forgets: by a server of the test's own."""
 
-from __future__ import annotations
-
 import threading
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -20,58 +17,58 @@ from ..refusals import raises
 class Searching:
     """The search's client: what it is asked for, and messages that tell it."""
 
-    def __init__(self) -> None:
-        self.forgotten: list[bytes] = []
+    def __init__(self):
+        self.forgotten = []
         self.prepared = 0
-        self.wrong: bytes | None = None
-        self.error: Exception = NoiseError("wrong")
+        self.wrong = None
+        self.error = NoiseError("wrong")
 
-    def query(self, x: Any, *given: Any, **options: Any) -> bytes:
+    def query(self, x, *given, **options):
         if np.asarray(x).tolist() == [-1]:
             raise MismatchError("the index has others")
         told = [np.asarray(each).tolist() for each in (x, *given)]
         return repr((*told, *(f"{name}={value}" for name, value in options.items()))).encode()
 
-    def decrypt(self, answer: bytes, k: int | None) -> Any:
+    def decrypt(self, answer, k):
         if answer == self.wrong:
             raise self.error
         told = eval(answer)
         return np.atleast_1d(told[1]) * 10.0 if told[-1] == "count" else (answer.decode(), k)
 
-    def forget(self, body: bytes) -> None:
+    def forget(self, body):
         self.forgotten.append(body)
 
-    def top(self, x: Any, k: int, ask: Any, **options: Any) -> Any:
+    def top(self, x, k, ask, **options):
         return x, k, ask(b"round"), options
 
 
 class Keys:
     is_there = False
 
-    def ensure(self) -> None:
+    def ensure(self):
         self.is_there = True
 
-    def answer(self, send: Any) -> Any:
+    def answer(self, send):
         assert self.is_there  # sent ahead, not after a refusal
         return send()[0]
 
 
 class Sent:
-    def __init__(self) -> None:
-        self.bodies: list[bytes] = []
-        self.told: list[tuple[str, int, int]] = []
+    def __init__(self):
+        self.bodies = []
+        self.told = []
 
-    def request(self, method: str, path: str, body: bytes) -> Any:
+    def request(self, method, path, body):
         assert (method, path) == ("POST", "/v1/indexes/rows/query")
         self.bodies.append(body)
         return type("Response", (), {"content": body, "headers": {}})
 
-    def progress(self, *told: Any) -> None:
+    def progress(self, *told):
         self.told.append(told)
 
 
-def remote(answers: Any, most: int = 2, copies: int = 1) -> Any:
-    made: Any = object.__new__(RemoteIndex)
+def remote(answers, most=2, copies=1):
+    made = object.__new__(RemoteIndex)
     layout = SimpleNamespace(copies=copies)
     program = SimpleNamespace(layout=layout, thresholds_of_round=3)
     made.settings = SimpleNamespace(answers=answers, program=program)
@@ -82,7 +79,7 @@ def remote(answers: Any, most: int = 2, copies: int = 1) -> Any:
 
 
 @pytest.mark.parametrize("payloads", [False, True])
-def test_payloads_come_where_they_are_asked_for(payloads: bool) -> None:
+def test_payloads_come_where_they_are_asked_for(payloads):
     top, near = remote(Top()), remote(Threshold())
     want = "payloads" if payloads else "mask"
     assert top.query([1.0], 7, payloads=payloads)[0] == f"([1.0], None, '{want}', 'k=7')"
@@ -108,7 +105,7 @@ def test_payloads_come_where_they_are_asked_for(payloads: bool) -> None:
         (Threshold(), {"k": None}, "k=None is for scores"),
     ],
 )
-def test_what_other_answers_have_is_refused(answers: Any, options: dict[str, Any], why: str) -> None:
+def test_what_other_answers_have_is_refused(answers, options, why):
     index = remote(answers)
     raises(ParameterError, why, index.query, [1.0], **options)
     assert index._transport.bodies == []
@@ -116,10 +113,10 @@ def test_what_other_answers_have_is_refused(answers: Any, options: dict[str, Any
 
 @pytest.mark.parametrize("copies", [1, 2])
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 4, 5, 8, 9])
-def test_thresholds_come_in_as_many_requests_as_they_need(count: int, copies: int) -> None:
+def test_thresholds_come_in_as_many_requests_as_they_need(count, copies):
     """A number alone (0) or a list: in parts of what a request may have."""
     near = remote(Threshold(), 2, copies)
-    levels: Any = np.arange(1.0, count + 1) if count else 5.0
+    levels = np.arange(1.0, count + 1) if count else 5.0
     assert near.count([1], levels).tolist() == (np.atleast_1d(levels) * 10).tolist()
     at_once = 2 * copies
     sizes = [np.size(eval(body)[1]) for body in near._transport.bodies]
@@ -127,7 +124,7 @@ def test_thresholds_come_in_as_many_requests_as_they_need(count: int, copies: in
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 5])
-def test_queries_come_in_as_many_requests_as_they_need(count: int) -> None:
+def test_queries_come_in_as_many_requests_as_they_need(count):
     index = remote(Scores())
     index._client.decrypt = lambda answer, k: (np.array(eval(answer)[0]), np.full((2, k), 7))
     rows = np.arange(2 * count).reshape(count, 2)
@@ -139,7 +136,7 @@ def test_queries_come_in_as_many_requests_as_they_need(count: int) -> None:
     assert index._client.forgotten == index._transport.bodies
 
 
-def test_prepared_queries_are_for_one_query_each() -> None:
+def test_prepared_queries_are_for_one_query_each():
     index = remote(Scores())
     for prepared, x, is_taken in (
         (1, [1, 2], True),
@@ -152,11 +149,11 @@ def test_prepared_queries_are_for_one_query_each() -> None:
 
 
 @pytest.mark.parametrize("wrong", [0, 1, 2])
-def test_a_query_that_fails_keeps_no_other_from_being_sent(wrong: int) -> None:
+def test_a_query_that_fails_keeps_no_other_from_being_sent(wrong):
     """The server learns of no error that depends on the secret key."""
     near = remote(Threshold())
 
-    def top(x: Any, _: int, ask: Any, **__: Any) -> None:
+    def top(x, _, ask, **__):
         ask(str(x).encode())
         if x == [wrong]:
             raise NoiseError("wrong")
@@ -177,9 +174,7 @@ def test_a_query_that_fails_keeps_no_other_from_being_sent(wrong: int) -> None:
         ("encrypted", MismatchError("wrong"), True),
     ],
 )
-def test_what_was_sent_is_forgotten_whatever_comes(
-    answers: Any, wrong: Any, error: Exception | None, is_doubtful: bool | None
-) -> None:
+def test_what_was_sent_is_forgotten_whatever_comes(answers, wrong, error, is_doubtful):
     """What does not fit makes the index doubtful, until something fits; noise says nothing of it."""
     index = remote(answers)
     x = [[0], [1], [-1] if wrong == "encrypted" else [2]]

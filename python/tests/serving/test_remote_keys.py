@@ -1,14 +1,9 @@
 """Keys of clients at a server: when they are sent, and rotation of the secret key."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import json
 import re
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import httpx
 import numpy as np
@@ -23,7 +18,7 @@ from hemera.errors import MismatchError, SecurityError
 from hemera.package.local_model import LocalModel
 from hemera.package.rotation import reencrypted
 from hemera.package.sharing import Sharing
-from hemera.serving import Package, export
+from hemera.serving import export
 
 from ..refusals import raises
 from .conftest import expected
@@ -36,14 +31,14 @@ DIGEST = hashlib.sha256(b"4:keys" + KEYS).hexdigest()
 class Server:
     """A transport, and what there is behind it."""
 
-    def __init__(self, digest: str | None = None) -> None:
+    def __init__(self, digest=None):
         self.digest = digest
-        self.seen: list[str] = []
+        self.seen = []
         self.url = "http://x"
-        self.held: Any = 0
+        self.held = 0
         self.progress = lambda *_: None
 
-    def request(self, method: str, path: str, body: Any = None, **options: Any) -> Any:
+    def request(self, method, path, body=None, **options):
         self.seen.append(method)
         if method == "PUT":
             assert re.fullmatch("/v1/models/m/keys/[0-9a-f]{32}", path)
@@ -60,7 +55,7 @@ class Server:
         self.digest = None
         return None
 
-    def json(self, method: str, path: str) -> dict[str, Any]:
+    def json(self, method, path):
         if path.count("/") == 5:  # no bytes of any upload
             return {"bytes": self.held}
         assert (method, path) == ("GET", "/v1/models/m/keys")
@@ -70,17 +65,17 @@ class Server:
         return {"digest": self.digest}
 
 
-def keys_of(server: Server, secret: bytes = b"secret", expected: int = 0, **options: Any) -> RemoteKeys:
-    given: dict[str, Any] = {"limit": None, "folder": None, "headers": {"Hemera-Model": "ab"}, **options}
+def keys_of(server, secret=b"secret", expected=0, **options):
+    given = {"limit": None, "folder": None, "headers": {"Hemera-Model": "ab"}, **options}
     make = lambda write, _: write(KEYS)  # noqa: E731
-    return RemoteKeys(server, "/v1/models/m", "m", secret, make, expected=lambda: expected, **given)  # type: ignore[arg-type]
+    return RemoteKeys(server, "/v1/models/m", "m", secret, make, expected=lambda: expected, **given)
 
 
-def answers(*told: str | Exception | None) -> Callable[[], tuple[str, str | None]]:
+def answers(*told):
     """Requests whose answers name these keys, or fail."""
     left = list(told)
 
-    def send() -> tuple[str, str | None]:
+    def send():
         found = left.pop(0)
         if isinstance(found, Exception):
             raise found
@@ -92,7 +87,7 @@ def answers(*told: str | Exception | None) -> Callable[[], tuple[str, str | None
 NONE = ServerError("there are none", 409, "no_keys")
 LACKING = errors.MissingKeyError("other keys")
 LOW = errors.LevelError("keys of a lower level")
-ACTIONS: dict[str, Callable[[RemoteKeys], Any]] = {
+ACTIONS = {
     "ensure": lambda keys: keys.ensure(),
     "anew": lambda keys: keys.ensure(anew=True),
     "remove": lambda keys: keys.remove(),
@@ -128,9 +123,7 @@ ACTIONS: dict[str, Callable[[RemoteKeys], Any]] = {
         (None, False, ["ensure", "busy"], "PUT busy"),
     ],
 )
-def test_keys_are_sent_where_the_server_has_none_of_this_secret_key(
-    tmp_path: Path, there: str | None, noted: bool, steps: list[str], seen: str
-) -> None:
+def test_keys_are_sent_where_the_server_has_none_of_this_secret_key(tmp_path, there, noted, steps, seen):
     if noted:
         keys_of(Server(), folder=tmp_path).ensure()
     server = Server(there)
@@ -144,7 +137,7 @@ def test_keys_are_sent_where_the_server_has_none_of_this_secret_key(
 
 
 @pytest.mark.parametrize("limit", [len(KEYS) - 1, len(KEYS), None])
-def test_no_more_bytes_are_sent_than_the_server_takes(tmp_path: Path, limit: int | None) -> None:
+def test_no_more_bytes_are_sent_than_the_server_takes(tmp_path, limit):
     server = Server()
     keys = keys_of(server, limit=limit, folder=tmp_path)
     if limit != len(KEYS) - 1:
@@ -159,7 +152,7 @@ def test_no_more_bytes_are_sent_than_the_server_takes(tmp_path: Path, limit: int
 
 
 @pytest.mark.parametrize("secret", [b"secret", b"another"])
-def test_keys_of_a_model_before_are_known_by_their_secret_key(secret: bytes) -> None:
+def test_keys_of_a_model_before_are_known_by_their_secret_key(secret):
     before = keys_of(Server())
     before.ensure()
     server = Server(DIGEST)
@@ -167,7 +160,7 @@ def test_keys_of_a_model_before_are_known_by_their_secret_key(secret: bytes) -> 
     assert server.seen == (["GET"] if secret == b"secret" else ["PUT"])
 
 
-def test_the_newest_thousand_are_noted(tmp_path: Path) -> None:
+def test_the_newest_thousand_are_noted(tmp_path):
     keys = keys_of(Server(), folder=tmp_path)
     (path,) = [keys._notes]
     assert path is not None
@@ -183,7 +176,7 @@ def test_the_newest_thousand_are_noted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("held", [-1, len(KEYS) + 1, 1 << 80, "0", 1.0, None, True, [0]])
-def test_a_server_that_has_more_than_there_is_is_not_believed(held: Any) -> None:
+def test_a_server_that_has_more_than_there_is_is_not_believed(held):
     server = Server()
     server.held = held
     raises(errors.FormatError, "says that it has", keys_of(server).ensure)
@@ -191,20 +184,20 @@ def test_a_server_that_has_more_than_there_is_is_not_believed(held: Any) -> None
 
 
 @pytest.fixture
-def files(tmp_path: Path) -> Files:
+def files(tmp_path):
     return Files(tmp_path)
 
 
-def secret_of(files: Files) -> bytes:
+def secret_of(files):
     (path,) = files.own.glob("secret-*")
     return path.read_bytes()
 
 
-def rotate(files: Files, told: Path, to: Path) -> int:
+def rotate(files, told, to):
     return run("client", "rotate", told, to, "--folder", files.own, *ANY)
 
 
-def test_answers_and_requests_of_the_old_key_are_of_the_new_one(package: Package, files: Files) -> None:
+def test_answers_and_requests_of_the_old_key_are_of_the_new_one(package, files):
     model, told = files.describe(package, "scores")
     files.encrypt(told, ROWS)
     assert files.compute(model) == 0
@@ -228,7 +221,7 @@ def test_answers_and_requests_of_the_old_key_are_of_the_new_one(package: Package
     np.testing.assert_allclose(np.loadtxt(files.results, delimiter=","), expected(ROWS), atol=1e-4)
 
 
-def test_rotation_with_128_bits_of_security(files: Files) -> None:
+def test_rotation_with_128_bits_of_security(files):
     weights, rows = np.linspace(-1, 1, 24).reshape(8, 3), np.random.default_rng(2).uniform(-1, 1, (5, 8))
     made = hm.compile(lambda x: x @ weights, hm.ArraySpec(8, range=(-1, 1)), samples=8, name="scores")
     model, told = files.describe(made.package, "scores")
@@ -241,7 +234,7 @@ def test_rotation_with_128_bits_of_security(files: Files) -> None:
     np.testing.assert_allclose(np.loadtxt(files.results, delimiter=","), rows @ weights, atol=1e-4)
 
 
-def test_all_files_of_an_exact_answer_are_turned(files: Files) -> None:
+def test_all_files_of_an_exact_answer_are_turned(files):
     params = hm.bfv.Parameters.from_bits(
         degree=1024, plain_modulus=12289, prime_bits=[45, 45], special_bits=[49], security=None
     )
@@ -261,9 +254,7 @@ def test_all_files_of_an_exact_answer_are_turned(files: Files) -> None:
         np.testing.assert_array_equal(values[0][:4], wanted)
 
 
-def test_a_rotation_that_fails_leaves_the_secret_key(
-    package: Package, files: Files, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_rotation_that_fails_leaves_the_secret_key(package, files, capsys):
     _, told = files.describe(package, "scores")
     files.encrypt(told, ROWS)
     before = secret_of(files)
@@ -278,7 +269,7 @@ def test_a_rotation_that_fails_leaves_the_secret_key(
     assert not files.other.exists()
 
 
-def test_what_can_not_be_turned_is_refused(package: Package, files: Files) -> None:
+def test_what_can_not_be_turned_is_refused(package, files):
     _, told = files.describe(package, "scores")
     files.encrypt(told, ROWS)
     assert rotate(files, told, files.switching) == 0
@@ -286,5 +277,5 @@ def test_what_can_not_be_turned_is_refused(package: Package, files: Files) -> No
     raises(MismatchError, "switching key is needed", reencrypted, interface, files.keys, request)
     with pytest.raises(MismatchError, match="no ciphertext"):
         reencrypted(interface, files.switching, {"x": files.keys.read_bytes()})
-    shared: Any = dataclasses.replace(interface, sharing=Sharing((0.1,), 1))
+    shared = dataclasses.replace(interface, sharing=Sharing((0.1,), 1))
     raises(SecurityError, "shown to others", reencrypted, shared, files.switching, request)

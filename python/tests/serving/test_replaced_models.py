@@ -1,23 +1,15 @@
 """A model that is replaced under its name: a client that runs on reads the new one's results, and never by
 the description of the old one."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
 import hemera as hm
 from hemera import errors
-from hemera.client.client import Client
 from hemera.client.problems import ServerError
 from hemera.package.local_model import LocalModel
-from hemera.serving import Package, export
-from hemera.serving.home import Home
+from hemera.serving import export
 
 from ..refusals import raises
 from .conftest import BOUND, client_of, rollout, serving
@@ -27,14 +19,14 @@ RANDOM = np.random.default_rng(1)
 CENTRES = {name: RANDOM.uniform(-0.8, 0.8, 8) for name in "abcd"}
 
 
-def data(names: str) -> tuple[NDArray[Any], NDArray[Any]]:
+def data(names):
     x = np.concatenate([CENTRES[each] + 0.1 * RANDOM.standard_normal((40, 8)) for each in names])
     x[0], x[1] = -1, 1  # one range for all, and so the same parameters
     return np.clip(x, -1, 1), np.repeat(list(names), 40)
 
 
 @pytest.fixture(scope="module")
-def classifiers() -> list[tuple[Any, Package]]:
+def classifiers():
     """Version 1 knows a, b and c, version 2 b, c and d; both have the same parameters."""
     found = []
     for names in ("abc", "bcd"):
@@ -47,9 +39,7 @@ def classifiers() -> list[tuple[Any, Package]]:
 
 
 @pytest.mark.parametrize("keeps", ["a folder", "no folder"])
-def test_labels_are_those_of_the_model_that_computed(
-    classifiers: list[tuple[Any, Package]], tmp_path: Path, keeps: str
-) -> None:
+def test_labels_are_those_of_the_model_that_computed(classifiers, tmp_path, keeps):
     (old, first), (new, second) = classifiers
     x = data("bc")[0][::4]
     folder = tmp_path / "own" if keeps == "a folder" else None
@@ -66,11 +56,11 @@ def test_labels_are_those_of_the_model_that_computed(
             assert server.running.metric("hemera_key_uploads_total", status="201") == 0
 
 
-def package_of(weights: Any, *, degree: int = 1024, power: int = 1) -> Package:
+def package_of(weights, *, degree=1024, power=1):
     """A small model: (x @ weights) ** power."""
     params = hm.ckks.Parameters.for_circuit(depth=3, scale_bits=40, slots=16, security=None, degree=degree)
 
-    def model(x: Any) -> Any:
+    def model(x):
         y = x @ weights
         return y * y if power == 2 else y
 
@@ -80,19 +70,12 @@ def package_of(weights: Any, *, degree: int = 1024, power: int = 1) -> Package:
 
 
 @pytest.mark.parametrize("keeps", ["a folder", "no folder"])
-def test_other_rows_keys_and_parameters(tmp_path: Path, keeps: str) -> None:
+def test_other_rows_keys_and_parameters(tmp_path, keeps):
     """A client goes on whatever has changed: the weights, the number of features, the keys, the ring."""
     folder = tmp_path / "own" if keeps == "a folder" else None
-    versions: list[tuple[int, dict[str, int]]] = [
-        (8, {}),
-        (8, {}),
-        (12, {}),
-        (12, {"power": 2}),
-        (12, {"degree": 2048}),
-        (8, {}),
-    ]
-    client: Client | None = None
-    uploads: list[float] = []
+    versions = [(8, {}), (8, {}), (12, {}), (12, {"power": 2}), (12, {"degree": 2048}), (8, {})]
+    client = None
+    uploads = []
     made = [RANDOM.uniform(-1, 1, (features, 2)) for features, _ in versions]
     packages = [package_of(weights, **more) for weights, (_, more) in zip(made, versions, strict=True)]
     with rollout(tmp_path, packages[0]) as (server, token):
@@ -112,7 +95,7 @@ def test_other_rows_keys_and_parameters(tmp_path: Path, keeps: str) -> None:
     assert uploads[3:5] == [1, 1]
 
 
-def test_a_model_that_is_replaced_between_the_parts_of_a_call(tmp_path: Path, home: Home) -> None:
+def test_a_model_that_is_replaced_between_the_parts_of_a_call(tmp_path, home):
     """All parts are of one model: those before are asked for again, and nothing of them is decrypted."""
     weights = [RANDOM.uniform(-1, 1, (8, 2)) for _ in range(2)]
     packages = [package_of(each) for each in weights]
@@ -121,19 +104,19 @@ def test_a_model_that_is_replaced_between_the_parts_of_a_call(tmp_path: Path, ho
         with client_of(server.running.url, token, patience=BOUND) as client:
             client.predict("risk", rows)
             object.__setattr__(client._models["risk"], "limits", {"evaluations": 2})
-            steps: list[int] = []
+            steps = []
 
-            def replace(what: str, done: int, _: int) -> None:
+            def replace(what, done, _):
                 if what == "predict":
                     steps.append(done)
                     if len(steps) == 3:
                         server.start(packages[1])
 
             client._transport.progress = replace
-            read: list[int] = []
+            read = []
             decrypt = LocalModel.decrypt
 
-            def noted(self: LocalModel, files: Any) -> Any:
+            def noted(self, files):
                 read.append(1)
                 return decrypt(self, files)
 
@@ -146,9 +129,7 @@ def test_a_model_that_is_replaced_between_the_parts_of_a_call(tmp_path: Path, ho
     assert home.root.exists()
 
 
-def test_a_request_for_another_digest_is_refused_before_its_body_is_read(
-    home: Home, package: Package, local: LocalModel
-) -> None:
+def test_a_request_for_another_digest_is_refused_before_its_body_is_read(home, package, local):
     other = ("0" if package.digest[0] != "0" else "1") + package.digest[1:]
     rows = RANDOM.uniform(-1, 1, (2, 8))
     with serving(home) as server, server.http(home.clients.add("alice")) as http:
@@ -181,7 +162,7 @@ def test_a_request_for_another_digest_is_refused_before_its_body_is_read(
         assert server.metric("hemera_model_info", digest=other, model="scores") == 0
 
 
-def test_answers_of_another_model_are_not_decrypted(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_answers_of_another_model_are_not_decrypted(home, monkeypatch):
     """A proxy takes the header away from requests: the answer's own header shows the other model."""
     rows = np.zeros((1, 8))
     with serving(home) as server, client_of(server.url, home.clients.add("alice")) as client:
@@ -190,19 +171,19 @@ def test_answers_of_another_model_are_not_decrypted(home: Home, monkeypatch: pyt
         stale = type(now)(now.name, "0" * 64, now.local, now.limits, now.keys)
         client._models["scores"] = stale
         monkeypatch.setattr(type(now), "headers", property(lambda _: {}))
-        read: list[Any] = []
+        read = []
         monkeypatch.setattr(now.local, "decrypt", lambda files: read.append(files))
         client.predict("scores", rows)
         assert read == []
         assert client._models["scores"].digest == now.digest
 
 
-def test_a_model_that_is_replaced_again_and_again(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_that_is_replaced_again_and_again(home, monkeypatch):
     with serving(home) as server, client_of(server.url, home.clients.add("alice")) as client:
         describe = client.describe
-        asked: list[str] = []
+        asked = []
 
-        def other(model: str) -> dict[str, Any]:
+        def other(model):
             asked.append(model)
             return {**describe(model), "digest": f"{len(asked):064}"}
 
@@ -213,7 +194,7 @@ def test_a_model_that_is_replaced_again_and_again(home: Home, monkeypatch: pytes
         assert len(asked) == 3
 
 
-def test_a_server_that_names_no_digest(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_names_no_digest(home, monkeypatch):
     """As a client that describes models by its own means would have it: no header, and no refusal."""
     with serving(home) as server, client_of(server.url, home.clients.add("alice")) as client:
         describe = client.describe

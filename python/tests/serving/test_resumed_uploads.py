@@ -1,56 +1,49 @@
 """Uploads of keys that go on after an interruption, wherever it comes."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import itertools
 import socket
 import threading
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
 
 import httpx
 import numpy as np
 import pytest
 
 from hemera.client.problems import ServerError
-from hemera.package.local_model import LocalModel
-from hemera.serving.home import Home
 from hemera.serving.routes import served as routes
 
-from .conftest import BOUND, ROWS, Process, Running, client_of, expected, require_scores, serving, wait_until
+from .conftest import BOUND, ROWS, Process, client_of, expected, require_scores, serving, wait_until
 from .server_requests import KEYS, code
 from .test_other_answers import between
 
 NAME = "0123456789abcdef" * 2
 
 
-def digest_of(keys: bytes) -> str:
+def digest_of(keys):
     return hashlib.sha256(b"4:keys" + keys).hexdigest()
 
 
-def put(http: httpx.Client, data: bytes, at: int, digest: str | None = None, name: str = NAME) -> Any:
+def put(http, data, at, digest=None, name=NAME):
     headers = {"Upload-Offset": str(at), **({} if digest is None else {"Hemera-Keys": digest})}
     return http.put(f"{KEYS}/{name}", content=data, headers=headers)
 
 
-def held(http: httpx.Client, name: str = NAME) -> int:
+def held(http, name=NAME):
     return int(http.get(f"{KEYS}/{name}").json()["bytes"])
 
 
 @contextmanager
-def cutting(url: str, cuts: list[int]) -> Iterator[str]:
+def cutting(url, cuts):
     """The address of a proxy that cuts connections off which send keys: each after as many bytes of its
     request as the next number says."""
     to = url.removeprefix("http://").split(":")
     listener = socket.create_server(("127.0.0.1", 0))
 
-    def pump(source: socket.socket, target: socket.socket, most: float) -> None:
+    def pump(source, target, most):
         with contextlib.suppress(OSError):
             while most > 0 and (data := source.recv(int(min(most, 65536)))):
                 target.sendall(data)
@@ -59,7 +52,7 @@ def cutting(url: str, cuts: list[int]) -> Iterator[str]:
             with contextlib.suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)
 
-    def serve(near: socket.socket) -> None:
+    def serve(near):
         with near, socket.create_connection((to[0], int(to[1]))) as far:
             back = threading.Thread(target=pump, args=(far, near, float("inf")), daemon=True)
             back.start()
@@ -74,7 +67,7 @@ def cutting(url: str, cuts: list[int]) -> Iterator[str]:
                 far.shutdown(socket.SHUT_WR)
             back.join(BOUND)
 
-    def accept() -> None:
+    def accept():
         while True:
             try:
                 near, _ = listener.accept()
@@ -100,9 +93,7 @@ CUTS = {
 
 
 @pytest.mark.parametrize("cuts", CUTS.values(), ids=CUTS)
-def test_no_byte_that_has_come_is_sent_again(
-    server: Running, home: Home, keys: bytes, cuts: list[int]
-) -> None:
+def test_no_byte_that_has_come_is_sent_again(server, home, keys, cuts):
     left = list(cuts)
     with cutting(server.url, left) as url, client_of(url, home.clients.add("alice")) as client:
         client.upload_keys("scores")
@@ -113,11 +104,11 @@ def test_no_byte_that_has_come_is_sent_again(
     assert list(home.incoming.iterdir()) == []
 
 
-def test_an_answer_that_is_lost_is_asked_for(server: Running, home: Home, keys: bytes) -> None:
+def test_an_answer_that_is_lost_is_asked_for(server, home, keys):
     """All has come, and only the client does not know it."""
     lost = itertools.chain([True], itertools.repeat(False))
 
-    def lose(answer: httpx.Response) -> tuple[int, bytes, dict[str, str]] | None:
+    def lose(answer):
         return (502, b"", {}) if answer.request.method == "PUT" and next(lost) else None
 
     with between(server.url) as proxy, client_of(proxy.url, home.clients.add("alice")) as client:
@@ -129,12 +120,10 @@ def test_an_answer_that_is_lost_is_asked_for(server: Running, home: Home, keys: 
 
 
 @pytest.mark.parametrize("cut", [HEADER, 60_000])
-def test_a_later_client_of_the_folder_goes_on(
-    server: Running, home: Home, tmp_path: Path, keys: bytes, cut: int
-) -> None:
+def test_a_later_client_of_the_folder_goes_on(server, home, tmp_path, keys, cut):
     token, told = home.clients.add("alice"), list[str]()
 
-    def client(url: str) -> Any:
+    def client(url):
         return client_of(
             url, token, folder=tmp_path / "alice", patience=0.0, progress=lambda what, *_: told.append(what)
         )
@@ -155,7 +144,7 @@ def test_a_later_client_of_the_folder_goes_on(
 
 
 @pytest.mark.parametrize("at", [11, 12, 50_000, None])
-def test_a_server_that_was_killed_goes_on(home: Home, keys: bytes, at: int | None) -> None:
+def test_a_server_that_was_killed_goes_on(home, keys, at):
     """From the first 12 bytes on, which show what they are."""
     token = home.clients.add("alice")
     bearer = {"Authorization": f"Bearer {token}"}
@@ -180,7 +169,7 @@ def test_a_server_that_was_killed_goes_on(home: Home, keys: bytes, at: int | Non
 
 
 @pytest.mark.parametrize("at", [0, 50_000, -1])
-def test_other_bytes_under_a_digest_are_refused(server: Running, home: Home, keys: bytes, at: int) -> None:
+def test_other_bytes_under_a_digest_are_refused(server, home, keys, at):
     with server.http(home.clients.add("alice")) as http:
         assert put(http, keys[:50_000], 0).status_code == 200
         other = bytearray(keys)
@@ -197,7 +186,7 @@ def test_other_bytes_under_a_digest_are_refused(server: Running, home: Home, key
         assert put(http, keys, 0, digest_of(keys)).status_code == 201
 
 
-def test_a_part_begins_where_the_one_before_ended(server: Running, home: Home, keys: bytes) -> None:
+def test_a_part_begins_where_the_one_before_ended(server, home, keys):
     with server.http(home.clients.add("alice")) as http, server.http(home.clients.add("bob")) as other:
         assert put(http, keys[:1000], 0).status_code == 200
         for at in (0, 999, 1001, 10**18 - 1):
@@ -216,7 +205,7 @@ def test_a_part_begins_where_the_one_before_ended(server: Running, home: Home, k
         assert put(http, keys[1000:], 1000, digest_of(keys)).status_code == 201
 
 
-def test_a_secret_key_is_refused_in_parts_too(server: Running, home: Home, local: LocalModel) -> None:
+def test_a_secret_key_is_refused_in_parts_too(server, home, local):
     secret = bytes(local.secret_key)
     with server.http(home.clients.add("alice")) as http:
         assert put(http, secret[:11], 0).json() == {"bytes": 0}
@@ -224,7 +213,7 @@ def test_a_secret_key_is_refused_in_parts_too(server: Running, home: Home, local
         assert list(home.incoming.iterdir()) == []
 
 
-def test_a_newer_request_takes_an_upload_over(server: Running, home: Home, keys: bytes) -> None:
+def test_a_newer_request_takes_an_upload_over(server, home, keys):
     """The connection of the one before may be dead, and nobody says so."""
     token = home.clients.add("alice")
     with server.connect() as dead, server.http(token) as http:
@@ -243,12 +232,12 @@ def test_a_newer_request_takes_an_upload_over(server: Running, home: Home, keys:
 
 
 @pytest.mark.parametrize("shared", [True, False])
-def test_two_clients_at_once(server: Running, home: Home, tmp_path: Path, shared: bool) -> None:
+def test_two_clients_at_once(server, home, tmp_path, shared):
     """They have one token and folder, or each its own."""
     tokens = [home.clients.add("alice")] * 2 if shared else [home.clients.add(name) for name in "ab"]
     start = threading.Barrier(2)
 
-    def run(number: int) -> Any:
+    def run(number):
         folder = tmp_path / ("both" if shared else str(number))
         cuts = [60_000 + number, HEADER]
         with cutting(server.url, cuts) as url, client_of(url, tokens[number], folder=folder) as client:
@@ -261,7 +250,7 @@ def test_two_clients_at_once(server: Running, home: Home, tmp_path: Path, shared
     assert len(server.service.store.sets()) == (1 if shared else 2)
 
 
-def test_what_waits_counts(home: Home, keys: bytes) -> None:
+def test_what_waits_counts(home, keys):
     """The last byte that there is room for is taken, and the next one refused."""
     size = len(keys)
     with (
@@ -286,7 +275,7 @@ def test_what_waits_counts(home: Home, keys: bytes) -> None:
         assert (held(alice), held(bob), held(bob, NAME[::-1])) == (600, 0, 400)
 
 
-def test_what_waits_comes_to_its_end(home: Home, keys: bytes) -> None:
+def test_what_waits_comes_to_its_end(home, keys):
     """Its time, the removal of keys or of the client, or newer ones end it."""
     with (
         serving(home, upload_seconds=100.0) as server,
@@ -315,11 +304,9 @@ def test_what_waits_comes_to_its_end(home: Home, keys: bytes) -> None:
         assert len(list(home.incoming.iterdir())) == 4
 
 
-def test_a_server_that_knows_no_parts_gets_all_at_once(
-    home: Home, keys: bytes, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_that_knows_no_parts_gets_all_at_once(home, keys, monkeypatch):
     """As servers of 0.2 are."""
-    known = [route for route in routes.router.routes if "{upload}" not in route.path]  # type: ignore[attr-defined]
+    known = [route for route in routes.router.routes if "{upload}" not in route.path]
     assert len(known) == len(routes.router.routes) - 4
     monkeypatch.setattr(routes.router, "routes", known)
     with serving(home) as old, client_of(old.url, home.clients.add("alice")) as client:

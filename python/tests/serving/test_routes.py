@@ -1,32 +1,26 @@
 """The routes of a server, and the document that describes them."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import httpx
 import numpy as np
 import pytest
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter
 from hypothesis import HealthCheck, given, settings
 
 from hemera import search
 from hemera.package.local_model import LocalModel
-from hemera.package.package import Package
 from hemera.serving.api import codes
 from hemera.serving.app import HotPath, make_app
-from hemera.serving.home import Home
 from hemera.serving.routes import ROUTERS, evaluate
 from hemera.serving.service import Service
 from hemera.serving.settings import Settings
 
-from .conftest import BOUND, ROWS, Running, expected, serving
+from .conftest import BOUND, ROWS, expected, serving
 from .server_requests import EVALUATE
 
 REQUESTS = [
@@ -42,15 +36,15 @@ REQUESTS = [
 ]
 
 
-def answers(app: FastAPI, home: Home, package: Package) -> list[tuple[Any, ...]]:
+def answers(app, home, package):
     """What the application answers to REQUESTS."""
     local = LocalModel(package.interface, security=None)
     token = home.clients.add("alice")
     arrays, single = local.encode(np.ones((2, 8)))
     (body,) = local.encrypt(arrays).values()
 
-    async def ask() -> list[tuple[Any, ...]]:
-        found: list[tuple[Any, ...]] = []
+    async def ask():
+        found = []
         transport = httpx.ASGITransport(app)
         async with (
             app.router.lifespan_context(app),
@@ -76,7 +70,7 @@ def answers(app: FastAPI, home: Home, package: Package) -> list[tuple[Any, ...]]
         home.remove_client("alice")
 
 
-def test_both_ways_answer_alike(home: Home, package: Package) -> None:
+def test_both_ways_answer_alike(home, package):
     settings = Settings(device="cpu", threads=1)
     direct, described = (make_app(Service(home, settings)) for _ in range(2))
     described.user_middleware = [each for each in described.user_middleware if each.cls is not HotPath]
@@ -86,14 +80,14 @@ def test_both_ways_answer_alike(home: Home, package: Package) -> None:
     assert [status for status, *_ in found] == [200, 401, 404, 404, 404, 404, 404, 405, 405]
 
 
-def test_the_router_is_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_router_is_the_table(monkeypatch):
     """A request for a route of the router never reaches the framework, any other does."""
     reached = []
 
-    async def framework(scope: Any, _receive: Any, _send: Any) -> None:
+    async def framework(scope, _receive, _send):
         reached.append((scope["method"], scope["path"]))
 
-    async def answer(_self: HotPath, route: Any, params: dict[str, str], *_: Any) -> None:
+    async def answer(_self, route, params, *_):
         reached.append((route.endpoint, params))
 
     monkeypatch.setattr(HotPath, "_answer", answer)
@@ -104,10 +98,10 @@ def test_the_router_is_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
         ("POST", "/v1/models"),
         ("POST", EVALUATE + "\n"),
     ):
-        asyncio.run(hot({"type": "http", "method": method, "path": path}, None, None))  # type: ignore[arg-type]
+        asyncio.run(hot({"type": "http", "method": method, "path": path}, None, None))
     asyncio.run(
         HotPath(framework, APIRouter())({"type": "http", "method": "POST", "path": EVALUATE}, None, None)
-    )  # type: ignore[arg-type]
+    )
     assert reached == [
         (evaluate.evaluate, {"model": "scores"}),
         ("GET", EVALUATE),
@@ -118,30 +112,30 @@ def test_the_router_is_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
     assert evaluate.router in ROUTERS
 
 
-def test_each_route_stands_once(home: Home) -> None:
+def test_each_route_stands_once(home):
     table = [
-        (method, route.path_format)  # type: ignore[attr-defined]
+        (method, route.path_format)
         for router in ROUTERS
         for route in router.routes
-        for method in route.methods  # type: ignore[attr-defined]
+        for method in route.methods
     ]
     assert len(set(table)) == len(table) == 26
     described = make_app(Service(home, Settings(device="cpu", threads=1))).openapi()["paths"]
     assert {(method.upper(), path) for path, ways in described.items() for method in ways} == set(table)
 
 
-def test_no_address_ends_with_a_newline(home: Home) -> None:
+def test_no_address_ends_with_a_newline(home):
     """`$` of a regular expression matches before a last newline; no route may be reached so."""
     app = make_app(Service(home, Settings(device="cpu", threads=1)))
     token = home.clients.add("bob")
     addresses = [
-        (method, route.path.replace("{model}", "scores").replace("{index}", "rows"))  # type: ignore[attr-defined]
+        (method, route.path.replace("{model}", "scores").replace("{index}", "rows"))
         for router in ROUTERS
         for route in router.routes
-        for method in route.methods  # type: ignore[attr-defined]
+        for method in route.methods
     ]
 
-    async def ask() -> list[tuple[int, str]]:
+    async def ask():
         transport = httpx.ASGITransport(app)
         bearer = {"Authorization": f"Bearer {token}"}
         async with (
@@ -161,7 +155,7 @@ PAGE = (Path(__file__).parents[3] / "docs" / "server.md").read_text(encoding="ut
 
 
 @pytest.fixture
-def everything(home: Home, tmp_path: Path) -> Iterator[tuple[Running, dict[str, str]]]:
+def everything(home, tmp_path):
     """A server of a model, an index and a federation, and the header of a client with a token."""
     search.Index(np.eye(10, 8), "dot").save(tmp_path / "rows.hemera-index")
     home.add_index(tmp_path / "rows.hemera-index")
@@ -170,13 +164,13 @@ def everything(home: Home, tmp_path: Path) -> Iterator[tuple[Running, dict[str, 
         yield server, {"Authorization": f"Bearer {token}"}
 
 
-def operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+def operations(document):
     for path, ways in document["paths"].items():
         for method, operation in ways.items():
             yield method, path, operation
 
 
-def test_answers_are_those_that_the_document_tells(everything: tuple[Running, dict[str, str]]) -> None:
+def test_answers_are_those_that_the_document_tells(everything):
     """Schemathesis asks for everything with values that fit the document, and with others."""
     schemathesis = pytest.importorskip("schemathesis", reason="it is in requirements/test.txt (tools/setup)")
     from schemathesis import checks
@@ -192,7 +186,7 @@ def test_answers_are_those_that_the_document_tells(everything: tuple[Running, di
         conformance.response_schema_conformance,
     ]
     names = {"model": "scores", "index": "rows", "federation": "fl"}
-    seen: set[tuple[str, int]] = set()
+    seen = set()
     count = 0
     for found in schema.get_all_operations():
         operation = found.ok()
@@ -206,7 +200,7 @@ def test_answers_are_those_that_the_document_tells(everything: tuple[Running, di
             suppress_health_check=list(HealthCheck),
         )
         @given(case=operation.as_strategy())
-        def ask(case: Any) -> None:
+        def ask(case):
             for there in ({}, names):
                 asked = dict(case.path_parameters or {})
                 case.path_parameters = {name: there.get(name, each) for name, each in asked.items()}
@@ -221,7 +215,7 @@ def test_answers_are_those_that_the_document_tells(everything: tuple[Running, di
     assert {status for _, status in seen} >= {200, 401, 404, 409, 422}
 
 
-def test_the_document_has_schemas_headers_and_codes(everything: tuple[Running, dict[str, str]]) -> None:
+def test_the_document_has_schemas_headers_and_codes(everything):
     server, _ = everything
     document = httpx.get(f"{server.url}/openapi.json").json()
     told = set()
@@ -249,14 +243,7 @@ def test_the_document_has_schemas_headers_and_codes(everything: tuple[Running, d
 
 
 @pytest.mark.parametrize("model", ["scores", "scores@2", "live"])
-def test_a_client_of_another_language_by_the_document_alone(
-    everything: tuple[Running, dict[str, str]],
-    home: Home,
-    keys: bytes,
-    local: LocalModel,
-    tmp_path: Path,
-    model: str,
-) -> None:
+def test_a_client_of_another_language_by_the_document_alone(everything, home, keys, local, tmp_path, model):
     """A model, a version beside it, and a name for the version."""
     if shutil.which("node") is None:
         pytest.skip("Node is not installed")

@@ -1,7 +1,5 @@
 """Commands of a server and of its operators."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -11,10 +9,8 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import httpx
 import numpy as np
@@ -22,7 +18,6 @@ import pytest
 from ruamel.yaml import YAML
 
 from hemera.cli import COMMANDS, main, make_parser
-from hemera.serving import Package
 from hemera.serving.configuration import Configuration, configure
 from hemera.serving.home import Home
 
@@ -32,7 +27,7 @@ ROWS = np.random.default_rng(2).uniform(-1, 1, (5, 8))
 
 
 @pytest.fixture
-def model(tmp_path: Path, package: Package) -> Path:
+def model(tmp_path, package):
     path = tmp_path / "scores.hemera-model"
     package.save(path)
     return path
@@ -42,11 +37,11 @@ ANY = ("--any-security",)
 """The tests' parameters are small."""
 
 
-def run(*words: object) -> int:
+def run(*words):
     return main([str(word) for word in words])
 
 
-def test_by_files(tmp_path: Path, model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_by_files(tmp_path, model, capsys):
     described, mine = tmp_path / "model.json", tmp_path / "mine"
     keys, request, answer = (tmp_path / name for name in ("keys.hemera", "request.hemera", "answer.hemera"))
     rows = tmp_path / "rows.csv"
@@ -69,16 +64,14 @@ def test_by_files(tmp_path: Path, model: Path, capsys: pytest.CaptureFixture[str
     assert "no description" in capsys.readouterr().err
 
 
-def test_over_http(
-    home: Home, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_over_http(home, tmp_path, capsys, monkeypatch):
     assert run("serve", home.root, "--add-client", "alice") == 0
     token = tmp_path / "token"
     token.write_text(capsys.readouterr().out)
     rows = tmp_path / "rows.npy"
     np.save(rows, ROWS)
     with serving(home) as server:
-        own: list[Any] = ["--token-file", token]
+        own = ["--token-file", token]
         assert run("client", "models", server.url, *own) == 0
         assert json.loads(capsys.readouterr().out)["models"][0]["name"] == "scores"
         assert run("client", "describe", server.url, "scores", *own, "--json", tmp_path / "m.json") == 0
@@ -95,7 +88,7 @@ def test_over_http(
         assert "no model 'other'" in capsys.readouterr().err
 
 
-def test_without_the_extra(tmp_path: Path) -> None:
+def test_without_the_extra(tmp_path):
     """What is not installed is asked for by name; the rest of the command line goes on."""
     program = f"""
 import sys
@@ -118,7 +111,7 @@ assert main(["info"]) == 0
     assert done.stderr.count("pip install '.[serving]'") == 2
 
 
-def test_the_folder_of_a_server(tmp_path: Path, model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_folder_of_a_server(tmp_path, model, capsys):
     home = tmp_path / "home"
     assert run("serve", home) == 1
     assert "--add-model" in capsys.readouterr().err
@@ -168,7 +161,7 @@ sys.exit(plan.serve(sys.argv[1], port=0, device="cpu", batch=2))
 """
 
 
-def test_compiled_programs_serve_themselves(tmp_path: Path) -> None:
+def test_compiled_programs_serve_themselves(tmp_path):
     """Beside the models that the folder has, with its clients, until it is stopped."""
     home = Home(tmp_path / "home")
     token = home.clients.add("alice")
@@ -189,17 +182,17 @@ PAGE = (ROOT / "docs" / "operating.md").read_text(encoding="utf-8")
 LIMITS = Configuration()
 
 
-def values(unit: str, name: str) -> list[str]:
+def values(unit, name):
     return re.findall(rf"^{name}=-?(.*)$", unit, re.MULTILINE)
 
 
-def test_the_page_goes_through_each_file() -> None:
+def test_the_page_goes_through_each_file():
     names = {path.name for path in FILES.iterdir()}
     assert set(re.findall(r"\]\(\.\./examples/server/([A-Za-z.]+)\)", PAGE)) == names
     assert len(names) >= 4
 
 
-def test_the_unit_of_systemd(tmp_path: Path) -> None:
+def test_the_unit_of_systemd(tmp_path):
     unit = (FILES / "hemera.service").read_text()
     (command,) = values(unit, "ExecStart")
     program, *words = shlex.split(command)
@@ -222,7 +215,7 @@ def test_the_unit_of_systemd(tmp_path: Path) -> None:
 
 
 @contextmanager
-def proxy(folder: Path, port: int, tls: tuple[str, str]) -> Iterator[str]:
+def proxy(folder, port, tls):
     """nginx with the file, in front of a server at a port: its address."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         own = free.getsockname()[1]
@@ -248,7 +241,7 @@ def proxy(folder: Path, port: int, tls: tuple[str, str]) -> Iterator[str]:
         [nginx, "-p", str(folder), "-c", str(folder / "nginx.conf")], stderr=subprocess.PIPE
     )
 
-    def answers() -> bool:
+    def answers():
         assert process.poll() is None, process.stderr.read() if process.stderr else ""
         with socket.socket() as probe:
             return probe.connect_ex(("127.0.0.1", own)) == 0
@@ -263,7 +256,7 @@ def proxy(folder: Path, port: int, tls: tuple[str, str]) -> Iterator[str]:
             process.stderr.close()
 
 
-def test_the_file_of_nginx(home: Home, tls: tuple[str, str], tmp_path: Path) -> None:
+def test_the_file_of_nginx(home, tls, tmp_path):
     if shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin") is None:
         pytest.skip("nginx is not installed")
     token = home.clients.add("alice")
@@ -285,7 +278,7 @@ def test_the_file_of_nginx(home: Home, tls: tuple[str, str], tmp_path: Path) -> 
             assert http.get(f"{url}/ready").status_code == 502
 
 
-def test_the_container(tmp_path: Path) -> None:
+def test_the_container(tmp_path):
     """Two stages; the second installs locked packages and a wheel, and runs without rights."""
     text = re.sub(r"\\\n", " ", (FILES / "Containerfile").read_text())
     lines = [line.split(None, 1) for line in text.splitlines() if line.strip() and not line.startswith("#")]
@@ -315,14 +308,14 @@ def test_the_container(tmp_path: Path) -> None:
         subprocess.run([linter, str(FILES / "Containerfile")], check=True, cwd=tmp_path, timeout=BOUND)
 
 
-def test_the_probes_of_kubernetes(home: Home) -> None:
+def test_the_probes_of_kubernetes(home):
     (pod,) = [
         each["spec"]["template"]["spec"] for each in YAML(typ="safe").load_all(FILES / "kubernetes.yaml")
     ]
     (container,) = pod["containers"]
     told = {each["name"]: each["value"] for each in container["env"]}
     found = configure({}, environment=told)
-    ready: dict[str, Any] = container["readinessProbe"]
+    ready = container["readinessProbe"]
     assert found.drain_seconds > 2 * ready["periodSeconds"] * ready["failureThreshold"]
     assert pod["terminationGracePeriodSeconds"] > found.drain_seconds + found.shutdown_seconds
     paths = {container[f"{name}Probe"]["httpGet"]["path"] for name in ("startup", "liveness", "readiness")}

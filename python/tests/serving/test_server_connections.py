@@ -1,7 +1,5 @@
 """Connections without a token, or with one that stalls: who else is served beside them."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import re
@@ -9,7 +7,6 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Iterator
 from unittest.mock import Mock
 
 import httpx
@@ -18,24 +15,20 @@ import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
-from hemera.package.local_model import LocalModel
 from hemera.serving.connections import Connections, _network
-from hemera.serving.home import Home
 from hemera.serving.settings import Settings
 
-from .conftest import BOUND, Running, client_of, require_scores, serving, wait_until
+from .conftest import BOUND, client_of, require_scores, serving, wait_until
 from .server_requests import EVALUATE, KEYS
 
 HALF = b"GET /health HTTP/1.1\r\nHost: x\r\nX-a: "
 
 
 @contextlib.contextmanager
-def opened(
-    server: Running, count: int, data: bytes = b"", source: str = "127.0.0.1"
-) -> Iterator[list[socket.socket]]:
+def opened(server, count, data=b"", source="127.0.0.1"):
     """So many connections from an address, each of which has sent some bytes."""
     host, _, port = server.url.partition("://")[2].partition(":")
-    made: list[socket.socket] = []
+    made = []
     try:
         for _ in range(count):
             made.append(socket.create_connection((host, int(port)), BOUND, (source, 0)))
@@ -46,7 +39,7 @@ def opened(
             each.close()
 
 
-def is_closed(connection: socket.socket) -> bool:
+def is_closed(connection):
     """Whether the server has closed it; nothing was received."""
     connection.setblocking(False)
     try:
@@ -57,7 +50,7 @@ def is_closed(connection: socket.socket) -> bool:
         return True
 
 
-def answer(connection: socket.socket) -> bytes:
+def answer(connection):
     """A whole answer: its status line."""
     connection.settimeout(BOUND)
     got = b""
@@ -65,18 +58,18 @@ def answer(connection: socket.socket) -> bytes:
         got += connection.recv(4096)
         assert got
     head, _, body = got.partition(b"\r\n\r\n")
-    length = int(re.search(rb"content-length: (\d+)", head)[1])  # type: ignore[index]
+    length = int(re.search(rb"content-length: (\d+)", head)[1])
     while len(body) < length:
         body += connection.recv(4096)
     return head.splitlines()[0]
 
 
-def health(server: Running) -> int:
+def health(server):
     return httpx.get(server.url + "/health", trust_env=False, timeout=BOUND).status_code
 
 
 @pytest.mark.parametrize("data", [b"", HALF], ids=["silent", "half a header"])
-def test_a_header_has_its_time(home: Home, data: bytes) -> None:
+def test_a_header_has_its_time(home, data):
     with serving(home, header_seconds=0.5) as server, opened(server, 3, data) as silent:
         assert health(server) == 200
         assert not any(map(is_closed, silent))
@@ -90,7 +83,7 @@ def test_a_header_has_its_time(home: Home, data: bytes) -> None:
             time.sleep(0.1)
 
 
-def test_a_later_header_has_its_time_too(home: Home) -> None:
+def test_a_later_header_has_its_time_too(home):
     with serving(home, header_seconds=0.5) as server, opened(server, 1) as (connection,):
         connection.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
         assert b" 200 " in answer(connection)
@@ -101,7 +94,7 @@ def test_a_later_header_has_its_time_too(home: Home) -> None:
         wait_until(lambda: is_closed(connection))
 
 
-def test_a_body_may_take_longer_than_a_header(home: Home, keys: bytes) -> None:
+def test_a_body_may_take_longer_than_a_header(home, keys):
     with serving(home, header_seconds=0.3) as server, opened(server, 1) as (connection,):
         token = home.clients.add("alice")
         head = f"PUT {KEYS} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
@@ -111,7 +104,7 @@ def test_a_body_may_take_longer_than_a_header(home: Home, keys: bytes) -> None:
         assert b" 201 " in answer(connection)
 
 
-def test_a_header_has_a_size(home: Home) -> None:
+def test_a_header_has_a_size(home):
     with serving(home, header_seconds=2 * BOUND) as server, opened(server, 1, HALF) as (connection,):
         time.sleep(0.1)
         connection.sendall(b"a" * (60 << 10))
@@ -122,7 +115,7 @@ def test_a_header_has_a_size(home: Home) -> None:
         wait_until(lambda: is_closed(connection))
 
 
-def test_many_requests_in_one_piece_are_no_long_header(server: Running) -> None:
+def test_many_requests_in_one_piece_are_no_long_header(server):
     ask, count = b"GET /live HTTP/1.1\r\nHost: x\r\nX-a: " + b"a" * 900 + b"\r\n\r\n", 180  # 170 KB
     with opened(server, 1) as (connection,):
         sending = threading.Thread(target=connection.sendall, args=(ask * count,))
@@ -137,7 +130,7 @@ def test_many_requests_in_one_piece_are_no_long_header(server: Running) -> None:
 
 
 @pytest.mark.parametrize("data", [b"", HALF], ids=["silent", "half a header"])
-def test_idle_connections_stop_nobody(home: Home, data: bytes) -> None:
+def test_idle_connections_stop_nobody(home, data):
     """More of them than there may be, none of which times out here: neither others nor their own address."""
     token = home.clients.add("alice")
     rows = np.ones((2, 8))
@@ -150,7 +143,7 @@ def test_idle_connections_stop_nobody(home: Home, data: bytes) -> None:
             require_scores(client, rows)
 
 
-def test_handshakes_that_never_end_stop_nobody(home: Home, tls: tuple[str, str]) -> None:
+def test_handshakes_that_never_end_stop_nobody(home, tls):
     """Connections of TLS, which are none of the server's protocol yet."""
     limits = {"connections": 24, "address_connections": 16, "header_seconds": BOUND}
     context = ssl.create_default_context(cafile=tls[0])
@@ -172,7 +165,7 @@ def test_handshakes_that_never_end_stop_nobody(home: Home, tls: tuple[str, str])
                 time.sleep(0.5)
 
 
-def test_idle_connections_make_room_and_no_others(home: Home) -> None:
+def test_idle_connections_make_room_and_no_others(home):
     """The longest idle of the address that has most of them."""
     limits = {"connections": 6, "address_connections": 4, "header_seconds": BOUND}
     with (
@@ -192,7 +185,7 @@ def test_idle_connections_make_room_and_no_others(home: Home) -> None:
             assert not any(map(is_closed, [many[1], many[3], *few]))
 
 
-def test_connections_that_are_answered_hold_their_place(home: Home, keys: bytes) -> None:
+def test_connections_that_are_answered_hold_their_place(home, keys):
     token = home.clients.add("alice")
     head = f"PUT {KEYS} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
     part = f"{head}Content-Length: {len(keys)}\r\n\r\n".encode() + keys[:1000]
@@ -213,7 +206,7 @@ def test_connections_that_are_answered_hold_their_place(home: Home, keys: bytes)
         assert health(server) == 200
 
 
-def test_an_answer_that_nobody_reads_is_given_up(home: Home) -> None:
+def test_an_answer_that_nobody_reads_is_given_up(home):
     """Answers that do not leave the server: its buffers are full, and the connection holds its place."""
     ask = b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n"
     with serving(home, body_seconds=0.3) as server, opened(server, 1) as (silent,):
@@ -235,11 +228,11 @@ def test_an_answer_that_nobody_reads_is_given_up(home: Home) -> None:
         ("pause lost", []),
     ],
 )
-def test_each_answer_has_its_time_to_be_read(moves: str, closed: list[int]) -> None:
+def test_each_answer_has_its_time_to_be_read(moves, closed):
     """A move a second, from the first on: when it closes, of 2 seconds for a body and 50 for a header."""
     now, found, loop = [0], [], asyncio.new_event_loop()
-    loop.time = lambda: now[0]  # type: ignore[method-assign]
-    config = uvicorn.Config(lambda _: None, log_config=None)  # type: ignore[arg-type]
+    loop.time = lambda: now[0]
+    config = uvicorn.Config(lambda _: None, log_config=None)
     settings = Settings(body_seconds=2, header_seconds=50)
     own = Connections(settings).protocol(config, ServerState(), {}, loop)
     transport = Mock(**{"get_extra_info.return_value": None})
@@ -253,7 +246,7 @@ def test_each_answer_has_its_time_to_be_read(moves: str, closed: list[int]) -> N
     assert found == closed
 
 
-def test_addresses() -> None:
+def test_addresses():
     assert _network("192.0.2.7") == "192.0.2.7" != _network("192.0.2.8")
     assert _network("2001:db8:1:2:3::4") == _network("2001:db8:1:2:ffff::1") != _network("2001:db8:1:3::1")
     assert _network("::ffff:192.0.2.7") == "192.0.2.7"
@@ -261,7 +254,7 @@ def test_addresses() -> None:
     assert _network("somewhere") == "somewhere"
 
 
-def test_lengths_that_are_told_reserve_nothing(home: Home, local: LocalModel, keys: bytes) -> None:
+def test_lengths_that_are_told_reserve_nothing(home, local, keys):
     """Requests whose bodies never come, and uploads that stand still, are nobody else's matter."""
     tokens = [home.clients.add(name) for name in ("alice", "bob")]
     alice = f"HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {tokens[0]}\r\n"
@@ -283,7 +276,7 @@ def test_lengths_that_are_told_reserve_nothing(home: Home, local: LocalModel, ke
         wait_until(lambda: not list(home.incoming.iterdir()))
 
 
-def test_the_headers_of_many_requests_are_each_its_own(server: Running) -> None:
+def test_the_headers_of_many_requests_are_each_its_own(server):
     """30 of 4 KiB on one connection: 120 KiB together."""
     with opened(server, 1) as (connection,):
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -1,11 +1,7 @@
 """A server on several devices: requests go to their client's keys, and keys to where the load wants them."""
 
-from __future__ import annotations
-
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,14 +11,11 @@ from hemera.cli import main
 from hemera.commands import serve
 from hemera.objects.devices import DeviceOptions
 from hemera.package.local_model import LocalModel
-from hemera.serving import Package
-from hemera.serving.configuration import Configuration
 from hemera.serving.evaluation import Device, Evaluation
-from hemera.serving.home import Home
 from hemera.serving.metrics import Metrics
 from hemera.serving.scheduler import Scheduler
 from hemera.serving.service import Service
-from hemera.serving.session_cache import Session, SessionCache
+from hemera.serving.session_cache import SessionCache
 from hemera.serving.sessions import Loader
 from hemera.serving.settings import Settings
 
@@ -30,21 +23,21 @@ from ..refusals import raises
 from .conftest import BOUND, client_of, expected, require_scores, serving, wait_until
 
 
-def rows(seed: int, *shape: int) -> Any:
+def rows(seed, *shape):
     return np.random.default_rng(seed).uniform(-1, 1, (*shape, 8))
 
 
 class Bench:
     """A scheduler of two devices, whose evaluations wait until they may go on, and one client's files."""
 
-    def __init__(self, package: Package, folder: Path, batch: int) -> None:
+    def __init__(self, package, folder, batch):
         self.package, self.folder = package, folder
         self.loaders = [Loader(DeviceOptions("cpu", 1)), Loader(DeviceOptions("cpu", 1))]
         self.caches = [SessionCache(1 << 30), SessionCache(1 << 30)]
-        self.locals: dict[str, LocalModel] = {}
-        self.loaded: list[tuple[int, str, bool]] = []
+        self.locals = {}
+        self.loaded = []
         """Device, client, and whether the keys came from another device."""
-        self.ran: list[tuple[int, str, int]] = []
+        self.ran = []
         self.entered = threading.Semaphore(0)
         self.go = threading.Semaphore(0)
         self.loads = threading.Event()
@@ -64,7 +57,7 @@ class Bench:
             metrics=Metrics(),
         )
 
-    def add(self, client: str, *devices: int) -> None:
+    def add(self, client, *devices):
         """A client, whose keys are on these devices already."""
         self.locals[client] = LocalModel(self.package.interface, security=None)
         (self.folder / client).write_bytes(self.locals[client].generate_keys())
@@ -72,8 +65,8 @@ class Bench:
             self._session(device, client)
         self.loaded.clear()
 
-    def _session(self, device: int, client: str) -> Session:
-        def make() -> Session:
+    def _session(self, device, client):
+        def make():
             other = self.caches[1 - device].peek(client, "scores", 1)
             copied = None if other is None else other.copied_to(self.loaders[device])
             self.loaded.append((device, client, copied is not None))
@@ -83,42 +76,42 @@ class Bench:
             )
             run = session.run
 
-            def held(requests: Any) -> Any:
+            def held(requests):
                 self.ran.append((device, client, len(requests)))
                 self.entered.release()
                 assert self.go.acquire(timeout=BOUND)
                 return run(requests)
 
-            session.run = held  # type: ignore[method-assign]
+            session.run = held
             return session
 
         return self.caches[device].get(client, "scores", 1, make)
 
-    def ask(self, client: str, seed: int) -> Evaluation:
+    def ask(self, client, seed):
         local = self.locals[client]
         request = Evaluation(client, "scores", local.encrypt(local.interface.encode(rows(seed))))
         self.scheduler.submit(request)
         return request
 
-    def check(self, request: Evaluation, seed: int) -> None:
+    def check(self, request, seed):
         local = self.locals[request.client]
         found = local.interface.decode(local.decrypt(request.answer.result(BOUND)))
         np.testing.assert_allclose(found, expected(rows(seed)), atol=1e-6)
 
-    def runs(self, count: int) -> None:
+    def runs(self, count):
         """Until so many more evaluations have begun."""
         for _ in range(count):
             assert self.entered.acquire(timeout=BOUND)
 
-    def let(self, count: int) -> None:
+    def let(self, count):
         self.go.release(count)
 
 
 @pytest.fixture
-def bench(package: Package, tmp_path: Path) -> Any:
+def bench(package, tmp_path):
     made = []
 
-    def make(batch: int = 2) -> Bench:
+    def make(batch=2):
         made.append(Bench(package, tmp_path, batch))
         return made[-1]
 
@@ -129,7 +122,7 @@ def bench(package: Package, tmp_path: Path) -> Any:
         each.scheduler.stop()
 
 
-def test_requests_go_where_the_keys_are(bench: Any) -> None:
+def test_requests_go_where_the_keys_are(bench):
     """Also while the other device idles, as long as no more wait than run together."""
     b = bench()
     b.add("alice", 1)
@@ -153,7 +146,7 @@ def test_requests_go_where_the_keys_are(bench: Any) -> None:
     assert b.loaded == []
 
 
-def test_keys_go_to_an_idle_device_when_more_wait_than_run_together(bench: Any) -> None:
+def test_keys_go_to_an_idle_device_when_more_wait_than_run_together(bench):
     b = bench()
     b.add("alice", 0)
     b.scheduler.start()
@@ -177,7 +170,7 @@ def test_keys_go_to_an_idle_device_when_more_wait_than_run_together(bench: Any) 
     assert len(b.loaded) == 1
 
 
-def test_keys_that_are_being_loaded_are_not_loaded_by_another_device(bench: Any) -> None:
+def test_keys_that_are_being_loaded_are_not_loaded_by_another_device(bench):
     b = bench()
     b.add("alice")
     b.add("bob", 1)
@@ -198,7 +191,7 @@ def test_keys_that_are_being_loaded_are_not_loaded_by_another_device(bench: Any)
         b.check(request, seed)
 
 
-def test_an_idle_device_learns_that_a_holder_has_become_busy(bench: Any) -> None:
+def test_an_idle_device_learns_that_a_holder_has_become_busy(bench):
     """In whichever order the two wake up, both compute."""
     b = bench()
     b.add("alice", 0)
@@ -219,7 +212,7 @@ def test_an_idle_device_learns_that_a_holder_has_become_busy(bench: Any) -> None
         b.caches[1].drop("alice", "scores")
 
 
-def test_calls_go_to_their_device_and_a_stop_answers_all(bench: Any) -> None:
+def test_calls_go_to_their_device_and_a_stop_answers_all(bench):
     b = bench()
     b.scheduler.start()
     names = [b.scheduler.call(threading.get_ident, device).result(BOUND) for device in (0, 1, 1)]
@@ -231,7 +224,7 @@ def test_calls_go_to_their_device_and_a_stop_answers_all(bench: Any) -> None:
 
 
 @pytest.mark.fact_of_the_cpu("names of devices")
-def test_clients_of_a_server_on_two_devices(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clients_of_a_server_on_two_devices(home, monkeypatch):
     """Over HTTP: keys are spread by bytes, answered by both, and leave both."""
     with serving(home, device="cpu,cpu", batch=2) as server:
         service = server.service
@@ -250,11 +243,11 @@ def test_clients_of_a_server_on_two_devices(home: Home, monkeypatch: pytest.Monk
         generation = service.keys(owner, "scores").generation
         held = [at for at, cache in enumerate(service.caches) if cache.peek(owner, "scores", generation)]
         service.scheduler.call(lambda: stopped.wait(BOUND), held[0])
-        loads: list[object] = []
+        loads = []
         load = Loader.load
         monkeypatch.setattr(Loader, "load", lambda *given: (loads.append(given), load(*given))[1])
 
-        def ask(seed: int) -> None:
+        def ask(seed):
             with client_of(server.url, tokens["alice"], folder=home.root / "alice") as client:
                 require_scores(client, rows(seed))
 
@@ -287,7 +280,7 @@ def test_clients_of_a_server_on_two_devices(home: Home, monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("device", ["cpu", "cpu,cpu"])
 @pytest.mark.fact_of_the_cpu("names of devices")
-def test_contexts_have_all_options_of_the_server(home: Home, device: str) -> None:
+def test_contexts_have_all_options_of_the_server(home, device):
     service = Service(home, Settings(device=device, threads=1, keys="host"))
     (model,) = service.models.values()
     for loader in service._loaders:
@@ -296,10 +289,10 @@ def test_contexts_have_all_options_of_the_server(home: Home, device: str) -> Non
         raises(errors.ParameterError, r"must be one of", Settings, **wrong)
 
 
-def test_the_command_passes_the_options_on(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    given: list[Configuration] = []
+def test_the_command_passes_the_options_on(home, monkeypatch):
+    given = []
 
-    def note(configuration: Configuration, **_: object) -> int:
+    def note(configuration, **_):
         assert configuration.port == 8000
         given.append(configuration)
         return 0

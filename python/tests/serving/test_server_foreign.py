@@ -1,12 +1,7 @@
 """Clients of SEAL and OpenFHE: their files as they are, on files that the libraries wrote."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
-from typing import Any
 
-import httpx
 import numpy as np
 import pytest
 
@@ -23,30 +18,30 @@ from ..interop.foreign_files import VECTORS, OpenFheFiles
 from .conftest import serving
 
 
-def home_with(folder: Path, package: Any) -> Home:
+def home_with(folder, package):
     package.save(folder / "m.hemera-model")
     home = Home(folder / "home")
     home.add_model(folder / "m.hemera-model")
     return home
 
 
-def put(http: httpx.Client, files: dict[str, bytes]) -> httpx.Response:
+def put(http, files):
     kind, pieces = write_body(files)
     return http.put("/v1/models/m/keys", content=b"".join(pieces), headers={"Content-Type": kind})
 
 
 @pytest.mark.parametrize("whose", ["Hemera's", "the client's"])
-def test_a_client_of_seal(tmp_path: Path, whose: str) -> None:
+def test_a_client_of_seal(tmp_path, whose):
     """With a model for Hemera's own parameters, and one that was exported for the client's."""
     files = VECTORS / "seal" / "bfv"
     session = seal.Session(files / "parms.zstd.seal", device="cpu")
 
-    def squares(x: Any) -> Any:
+    def squares(x):
         return x * x + 1
 
     degree = session.params.degree
     plain = json.loads((files / "values.json").read_text())["parameters"]["plain_modulus"]
-    params: hm.Parameters = session.params
+    params = session.params
     if whose == "Hemera's":
         params = hm.bfv.Parameters.from_bits(
             degree=degree, plain_modulus=plain, prime_bits=[45, 45], special_bits=[49], security=None
@@ -96,14 +91,14 @@ def test_a_client_of_seal(tmp_path: Path, whose: str) -> None:
         assert http.post("/v1/models/m/evaluate", content=x).status_code == 409
 
 
-def test_a_client_of_openfhe(tmp_path: Path) -> None:
+def test_a_client_of_openfhe(tmp_path):
     files = OpenFheFiles("ckks-flexibleauto")
     read, session, secret = files.bytes_of, files.session, files.secret
     session.load_keys(relinearization=read("eval_mult_key.bin"))
     x = session.load_ciphertext(read("ct_a.bin"))
     values = session.context.decrypt(x, secret)
 
-    def squares(x: Any) -> Any:
+    def squares(x):
         return x * x + 0.5
 
     home = home_with(tmp_path, export(squares, inputs=x.slots, name="m", params=session.params))
@@ -122,7 +117,7 @@ def test_a_client_of_openfhe(tmp_path: Path) -> None:
         assert response.status_code == 422
 
 
-def test_damaged_texts_of_openfhe(tmp_path: Path) -> None:
+def test_damaged_texts_of_openfhe(tmp_path):
     """A name in a file that is no text is damage of the client's file, and no failure of the server."""
     files = OpenFheFiles("bfv")
     params = files.session.params
@@ -144,13 +139,13 @@ def test_damaged_texts_of_openfhe(tmp_path: Path) -> None:
             assert response.status_code == 422, response.text
 
 
-def test_what_a_foreign_client_holds_counts() -> None:
+def test_what_a_foreign_client_holds_counts():
     """Its keys as its context has them, the weights that are encoded for it, and the context's tables."""
     files = VECTORS / "seal" / "bfv"
     session = seal.Session(files / "parms.zstd.seal", device="cpu")
     degree = session.params.degree
 
-    def weighted(x: Any) -> Any:
+    def weighted(x):
         return x * np.arange(degree) + 1
 
     package = export(weighted, inputs=degree, name="m", params=session.params)

@@ -1,11 +1,6 @@
 """Which evaluations are captured, what graphs count for, and that they end with their keys."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,11 +9,8 @@ import hemera as hm
 from hemera import errors
 from hemera.objects.devices import DeviceOptions
 from hemera.package.graphs import Graphs
-from hemera.package.local_model import LocalModel
 from hemera.package.prepared import PreparedModel
-from hemera.serving import Package
-from hemera.serving.home import Home
-from hemera.serving.session_cache import Session, SessionCache
+from hemera.serving.session_cache import SessionCache
 from hemera.serving.sessions import Loader
 
 from ..refusals import raises
@@ -30,13 +22,13 @@ GPUS = [name for name in hm.devices() if name != "cpu"]
 class Recorder:
     """Captures that are noted: the graphs give their inputs back."""
 
-    def __init__(self) -> None:
-        self.captured: list[tuple[int, ...]] = []
-        self.replayed: list[tuple[int, ...]] = []
-        self.fails: type[Exception] | None = None
+    def __init__(self):
+        self.captured = []
+        self.replayed = []
+        self.fails = None
         self.refuses = False
 
-    def capture(self, inputs: Sequence[hm.Ciphertext]) -> Any:
+    def capture(self, inputs):
         if self.fails is not None:
             raise self.fails("as the test wants")
         self.captured.append(inputs[0].shape)
@@ -45,7 +37,7 @@ class Recorder:
         class Graph:
             memory_bytes = 1000 * len(inputs[0])
 
-            def __call__(self, *xs: hm.Ciphertext) -> tuple[hm.Ciphertext, ...]:
+            def __call__(self, *xs):
                 if recorder.refuses:
                     raise errors.MismatchError("more noise than the example")
                 recorder.replayed.append(xs[0].shape)
@@ -55,11 +47,11 @@ class Recorder:
 
 
 @pytest.fixture(scope="module")
-def batch(local: LocalModel) -> hm.Ciphertext:
+def batch(local):
     return local.context.encrypt(np.ones((8, 8)), local.secret_key)
 
 
-def test_a_form_is_captured_when_it_comes_again(batch: hm.Ciphertext, local: LocalModel) -> None:
+def test_a_form_is_captured_when_it_comes_again(batch, local):
     recorder = Recorder()
     graphs = Graphs(limit=4)
     assert graphs.run([batch[:2]], recorder.capture) is None
@@ -79,7 +71,7 @@ def test_a_form_is_captured_when_it_comes_again(batch: hm.Ciphertext, local: Loc
     assert [graphs.run([batch[:2]], recorder.capture) for _ in range(3)] == [None] * 3
 
 
-def test_a_form_takes_anothers_place_when_it_comes_twice_as_often(batch: hm.Ciphertext) -> None:
+def test_a_form_takes_anothers_place_when_it_comes_twice_as_often(batch):
     recorder = Recorder()
     graphs = Graphs(limit=2)
     for size in (1, 1, 2, 2, 2):
@@ -95,7 +87,7 @@ def test_a_form_takes_anothers_place_when_it_comes_twice_as_often(batch: hm.Ciph
     assert len(graphs) == 2
 
 
-def test_forms_without_end_are_not_all_counted(batch: hm.Ciphertext, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_forms_without_end_are_not_all_counted(batch, monkeypatch):
     monkeypatch.setattr("hemera.package.graphs._FORMS_COUNTED", 3)
     recorder = Recorder()
     graphs = Graphs(limit=2)
@@ -105,7 +97,7 @@ def test_forms_without_end_are_not_all_counted(batch: hm.Ciphertext, monkeypatch
     assert graphs.run([batch[:1]], recorder.capture) is not None
 
 
-def test_what_no_graph_takes_is_left_to_the_caller(batch: hm.Ciphertext) -> None:
+def test_what_no_graph_takes_is_left_to_the_caller(batch):
     recorder = Recorder()
     graphs = Graphs(limit=2)
     for _ in range(2):
@@ -132,24 +124,24 @@ def test_what_no_graph_takes_is_left_to_the_caller(batch: hm.Ciphertext) -> None
 
 
 @pytest.fixture
-def session(package: Package, keys: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+def session(package, keys, tmp_path, monkeypatch):
     """Makes sessions that capture, though it is on the CPU, where graphs call the circuit."""
     monkeypatch.setattr(PreparedModel, "captures", True)
     (tmp_path / "keys").write_bytes(keys)
 
-    def make(graphs: int = 4) -> Session:
+    def make(graphs=4):
         return Loader(DeviceOptions("cpu", 1), graphs).load(package, "Hemera", {"keys": tmp_path / "keys"})
 
     return make
 
 
-def answers(session: Session, local: LocalModel, rows: Any) -> Any:
+def answers(session, local, rows):
     (array,) = local.interface.encode(rows)
     (found,) = session.run([[session._load(bytes(local.context.encrypt(array, local.secret_key)))]])
     return local.interface.decode(local.decrypt(session.dump(found, single=False)), len(rows))
 
 
-def test_a_session_answers_the_same_by_graphs(session: Any, local: LocalModel) -> None:
+def test_a_session_answers_the_same_by_graphs(session, local):
     own = session()
     keys = own.memory_bytes
     rows = np.random.default_rng(3).uniform(-1, 1, (5, 8))
@@ -160,16 +152,14 @@ def test_a_session_answers_the_same_by_graphs(session: Any, local: LocalModel) -
     assert session(graphs=0).graphs == 0
 
 
-def test_a_device_without_room_gives_up_its_graphs(
-    session: Any, local: LocalModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_device_without_room_gives_up_its_graphs(session, local, monkeypatch):
     own = session()
     rows = np.ones((2, 8))
     for _ in range(2):
         answers(own, local, rows)
     assert own.graphs == 1
 
-    def full(*_: object) -> None:
+    def full(*_):
         raise errors.OutOfMemoryError("no room")
 
     monkeypatch.setattr("hemera.objects.graph.Graph.__call__", full)
@@ -177,7 +167,7 @@ def test_a_device_without_room_gives_up_its_graphs(
     assert own.graphs == 0
 
 
-def test_graphs_take_room_and_end_with_their_keys(session: Any, local: LocalModel) -> None:
+def test_graphs_take_room_and_end_with_their_keys(session, local):
     first, second = session(), session()
     size = first.memory_bytes
     cache = SessionCache(2 * size)
@@ -195,7 +185,7 @@ def test_graphs_take_room_and_end_with_their_keys(session: Any, local: LocalMode
 
 
 @pytest.mark.fact_of_the_cpu("no graphs")
-def test_nothing_is_captured_on_the_cpu(package: Package, keys: bytes, tmp_path: Path, local: Any) -> None:
+def test_nothing_is_captured_on_the_cpu(package, keys, tmp_path, local):
     (tmp_path / "keys").write_bytes(keys)
     own = Loader(DeviceOptions("cpu", 1), 8).load(package, "Hemera", {"keys": tmp_path / "keys"})
     for _ in range(3):
@@ -204,7 +194,7 @@ def test_nothing_is_captured_on_the_cpu(package: Package, keys: bytes, tmp_path:
 
 
 @pytest.mark.skipif(not GPUS, reason="there is no GPU")
-def test_a_server_on_a_gpu_captures(home: Home) -> None:
+def test_a_server_on_a_gpu_captures(home):
     """Requests of several sizes, of two clients from several threads: each answer is right, by graphs and
     without, and graphs end with their keys."""
     tokens = {name: home.clients.add(name) for name in ("alice", "bob")}
@@ -212,7 +202,7 @@ def test_a_server_on_a_gpu_captures(home: Home) -> None:
         clients = [client_of(server.url, token) for token in tokens.values()]
         before = 0.0
 
-        def ask(at: int) -> None:
+        def ask(at):
             rows = np.random.default_rng(at).uniform(-1, 1, (1 + at % 3, 8))
             require_scores(clients[at % 2], rows)
 
@@ -237,7 +227,7 @@ def test_a_server_on_a_gpu_captures(home: Home) -> None:
 
 
 @pytest.mark.skipif(not GPUS, reason="there is no GPU")
-def test_a_graph_tells_its_memory() -> None:
+def test_a_graph_tells_its_memory():
     ctx = hm.Context(hm.ckks.Parameters.for_circuit(depth=2, scale_bits=40, slots=8), GPUS[0])
     secret = ctx.generate_secret_key()
     ev = ctx.bind(ctx.generate_keys(secret))

@@ -1,17 +1,13 @@
 """The folder of a server: what is in it, whatever else lies there."""
 
-from __future__ import annotations
-
 import multiprocessing
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from hemera import errors, search
 from hemera.cli import main
-from hemera.serving import Package, export
+from hemera.serving import export
 from hemera.serving.home import Home
 
 from ..refusals import raises
@@ -19,17 +15,17 @@ from ..refusals import raises
 ROWS = np.random.default_rng(1).integers(-100, 100, (40, 8)).astype(np.int8)
 
 
-def index_file(folder: Path, name: str) -> Path:
+def index_file(folder, name):
     path = folder / f"{name}.index"
     search.Index(ROWS, "dot", exact=True).save(path)
     return path
 
 
-def model(name: str, factor: float = 2.0) -> Package:
+def model(name, factor=2.0):
     return export(lambda x: x * factor, inputs=4, name=name, security=None)
 
 
-def test_models_and_indexes_share_their_names(tmp_path: Path) -> None:
+def test_models_and_indexes_share_their_names(tmp_path):
     home = Home(tmp_path / "home")
     assert home.add_index(index_file(tmp_path, "rows")) == "rows"
     home.add_model(model("scores"))
@@ -61,7 +57,7 @@ def test_models_and_indexes_share_their_names(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["none", "scores.hemera-model"])
-def test_what_is_not_there_is_not_removed(tmp_path: Path, name: str) -> None:
+def test_what_is_not_there_is_not_removed(tmp_path, name):
     home = Home(tmp_path / "home")
     home.add_model(model("scores"))
     for remove, what in (
@@ -74,7 +70,7 @@ def test_what_is_not_there_is_not_removed(tmp_path: Path, name: str) -> None:
     assert list(home.models()[0]) == ["scores"]
 
 
-def test_models_that_can_not_be_served_are_told(tmp_path: Path) -> None:
+def test_models_that_can_not_be_served_are_told(tmp_path):
     home = Home(tmp_path / "home")
     assert home.models() == ({}, {})
     home.add_model(model("scores"))
@@ -96,7 +92,7 @@ def test_models_that_can_not_be_served_are_told(tmp_path: Path) -> None:
     raises(errors.FormatError, "", home.add_index, home.model_file("scores"))
 
 
-def test_a_client_that_is_removed_takes_its_keys_along(tmp_path: Path) -> None:
+def test_a_client_that_is_removed_takes_its_keys_along(tmp_path):
     home = Home(tmp_path / "home")
     owners = {}
     for name in ("team", "team.alice", "bob"):
@@ -114,7 +110,7 @@ def test_a_client_that_is_removed_takes_its_keys_along(tmp_path: Path) -> None:
     assert home.clients.names() == ["bob", "team.alice"]
 
 
-def _locks(home: Home, told: Any) -> None:
+def _locks(home, told):
     try:
         with home.locked():
             told.put("locked")
@@ -122,13 +118,13 @@ def _locks(home: Home, told: Any) -> None:
         told.put(str(error))
 
 
-def test_one_server_has_the_folder(tmp_path: Path) -> None:
+def test_one_server_has_the_folder(tmp_path):
     home = Home(tmp_path / "home")
     other = Home(tmp_path / "other")
     context = multiprocessing.get_context("fork")
     told = context.Queue()
 
-    def ask(of: Home) -> str:
+    def ask(of):
         process = context.Process(target=_locks, args=(of, told))
         process.start()
         process.join(60)
@@ -152,9 +148,7 @@ def test_one_server_has_the_folder(tmp_path: Path) -> None:
         ("\u00b2".encode(), "is damaged"),
     ],
 )
-def test_a_folder_of_a_newer_release_is_not_touched(
-    tmp_path: Path, kept: bytes | None, said: str | None, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_folder_of_a_newer_release_is_not_touched(tmp_path, kept, said, capsys):
     home = Home(tmp_path / "home")
     home.add_model(model("scores"))
     if kept is not None:

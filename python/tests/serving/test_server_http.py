@@ -1,7 +1,5 @@
 """What the server answers to clients, in bodies of any pieces, and what docs/server.md says of it."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import importlib.util
@@ -15,7 +13,6 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import httpx
 import numpy as np
@@ -28,8 +25,7 @@ import hemera as hm
 from hemera import errors
 from hemera.client.problems import ServerError
 from hemera.client.wire import BodyReader, Memory, read_body, write_body
-from hemera.package.local_model import LocalModel
-from hemera.serving import Package, export
+from hemera.serving import export
 from hemera.serving.configuration import written
 from hemera.serving.home import Home
 from hemera.serving.logs import _Lines
@@ -37,11 +33,11 @@ from hemera.serving.server import listen
 from hemera.serving.settings import Settings
 
 from ..refusals import raises
-from .conftest import Running, client_of, require_scores, serving, wait_until
+from .conftest import client_of, require_scores, serving, wait_until
 from .server_requests import EVALUATE, KEYS, code, request_of
 
 
-def test_keys_are_sent_once(server: Running, home: Home, tmp_path: Path) -> None:
+def test_keys_are_sent_once(server, home, tmp_path):
     token = home.clients.add("alice")
     rows = np.ones((2, 8))
     sent, told = [], list[int]()
@@ -74,7 +70,7 @@ def test_keys_are_sent_once(server: Running, home: Home, tmp_path: Path) -> None
         client.predict("scores", rows)
 
 
-def test_descriptions(server: Running, home: Home, package: Package) -> None:
+def test_descriptions(server, home, package):
     token = home.clients.add("alice")
     with client_of(server.url, token) as client:
         (told,) = client.models()
@@ -89,9 +85,7 @@ def test_descriptions(server: Running, home: Home, package: Package) -> None:
     assert (health["status"], health["models"]) == ("ok", ["scores"])
 
 
-def test_logs_tell_what_happened_and_nothing_secret(
-    server: Running, home: Home, local: LocalModel, keys: bytes, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_logs_tell_what_happened_and_nothing_secret(server, home, local, keys, caplog):
     token = home.clients.add("alice")
     body = request_of(local, np.ones(8))
     with caplog.at_level(logging.INFO, logger="hemera.serving"), server.http(token) as http:
@@ -114,12 +108,12 @@ def test_logs_tell_what_happened_and_nothing_secret(
         assert "payload" not in line
 
 
-def test_multipart_answers_of_several_inputs_and_outputs(tmp_path: Path) -> None:
+def test_multipart_answers_of_several_inputs_and_outputs(tmp_path):
     params = hm.bfv.Parameters.from_bits(
         degree=1024, plain_modulus=12289, prime_bits=[45, 45], special_bits=[49], security=None
     )
 
-    def both(x: Any, y: Any) -> Any:
+    def both(x, y):
         return {"sum": x + y, "product": x * y}
 
     package = export(both, inputs=[4, 4], name="both", params=params)
@@ -143,7 +137,7 @@ def test_multipart_answers_of_several_inputs_and_outputs(tmp_path: Path) -> None
         assert sorted(files) == ["product", "sum"]
 
 
-def test_clients_say_what_is_wrong(home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clients_say_what_is_wrong(home, tmp_path, monkeypatch):
     monkeypatch.delenv("HEMERA_TOKEN", raising=False)
     raises(errors.ParameterError, "needs its token", hm.Client, "http://127.0.0.1:1")
     raises(errors.ParameterError, "begins with http", hm.Client, "127.0.0.1:1", token="x")
@@ -170,14 +164,12 @@ def test_clients_say_what_is_wrong(home: Home, tmp_path: Path, monkeypatch: pyte
 @pytest.mark.skipif(
     importlib.util.find_spec("uvloop") is not None, reason="uvloop accepts by itself, and without the delays"
 )
-def test_answers_do_not_wait_for_acknowledgements(
-    server: Running, home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_answers_do_not_wait_for_acknowledgements(server, home, monkeypatch):
     """Nagle's algorithm and delayed acknowledgements would add 40 ms to each answer."""
-    accepted: list[socket.socket] = []
+    accepted = []
     accept = socket.socket.accept
 
-    def noted(self: socket.socket) -> tuple[socket.socket, Any]:
+    def noted(self):
         found, address = accept(self)
         accepted.append(found)
         return found, address
@@ -189,7 +181,7 @@ def test_answers_do_not_wait_for_acknowledgements(
         assert all(each.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) for each in accepted)
 
 
-def test_a_terminal_shows_the_address_and_a_file_does_not(home: Home) -> None:
+def test_a_terminal_shows_the_address_and_a_file_does_not(home):
     ours, theirs = pty.openpty()
     given = [sys.executable, "-m", "hemera", "serve", str(home.root), "--port", "0"]
     with subprocess.Popen(given, stdout=theirs, stderr=subprocess.DEVNULL) as shown:
@@ -211,7 +203,7 @@ def test_a_terminal_shows_the_address_and_a_file_does_not(home: Home) -> None:
 PAGE = (Path(__file__).parents[3] / "docs" / "server.md").read_text(encoding="utf-8")
 
 
-def test_the_client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_client(tmp_path, monkeypatch):
     rows = np.random.default_rng(7).normal(size=(40, 5))
     model = LogisticRegression().fit(rows, rows[:, 0] > 0)
     home = Home(tmp_path / "home")
@@ -223,7 +215,7 @@ def test_the_client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     np.save("rows.npy", rows)
     (program,) = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
     with serving(home) as server:
-        space: dict[str, object] = {}
+        space = {}
         exec(
             compile(program.replace("https://models.example.org", server.url), "docs/server.md", "exec"),
             space,
@@ -231,10 +223,10 @@ def test_the_client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_allclose(space["probabilities"], model.predict_proba(rows), atol=1e-4)
 
 
-def test_limits_are_those_of_the_settings() -> None:
+def test_limits_are_those_of_the_settings():
     defaults = {each.name: each.default for each in dataclasses.fields(Settings)}
     rows = re.findall(r"^\| (`[a-z_]+`[^|]*) \|[^|]*\| ([^|]*) \|$", PAGE, re.MULTILINE)
-    told: dict[str, object] = {}
+    told = {}
     for names, values in rows:
         for name, value in zip(re.findall("`([a-z_]+)`", names), values.split(", "), strict=True):
             told[name] = value
@@ -251,7 +243,7 @@ BINARY = bytes(range(256)) * 3 + b"\r\n--\r\n\r\n--boundary"
 @pytest.mark.parametrize(
     "files", [{"x": BINARY}, {"x": BINARY, "y": b"", "z.1": b"\r\n"}], ids=["one", "several"]
 )
-def test_what_was_written_is_read(files: dict[str, bytes], size: int) -> None:
+def test_what_was_written_is_read(files, size):
     kind, pieces = write_body(files)
     body = b"".join(pieces)
     memory = Memory()
@@ -274,7 +266,7 @@ def test_what_was_written_is_read(files: dict[str, bytes], size: int) -> None:
         (lambda body: b"", "cut off"),  # noqa: ARG005
     ],
 )
-def test_damaged_bodies_are_refused(change, message: str) -> None:  # type: ignore[no-untyped-def]
+def test_damaged_bodies_are_refused(change, message):
     kind, pieces = write_body({"x": b"1", "y": b"2"})
     raises(errors.FormatError, message, read_body, kind, change(b"".join(pieces)), "x")
 
@@ -294,7 +286,7 @@ def test_damaged_bodies_are_refused(change, message: str) -> None:  # type: igno
         (f'Content-Disposition: form-data; name="{"z" * 65}"', None),
     ],
 )
-def test_names_of_parts_however_headers_are_written(header: str, name: str | None) -> None:
+def test_names_of_parts_however_headers_are_written(header, name):
     first = '--b\r\nContent-Disposition: form-data; name="first"\r\n\r\n1\r\n'
     body = f"{first}--b\r\n{header}\r\n\r\n2\r\n--b--\r\n".encode()
     for kind in ("multipart/form-data; boundary=b", 'Multipart/Form-Data ; boundary="b"; charset=x'):
@@ -306,7 +298,7 @@ def test_names_of_parts_however_headers_are_written(header: str, name: str | Non
 
 
 @given(st.binary(max_size=300), st.integers(1, 50))
-def test_any_bytes_are_files_or_a_format_error(data: bytes, size: int) -> None:
+def test_any_bytes_are_files_or_a_format_error(data, size):
     reader = BodyReader("multipart/form-data; boundary=b", Memory(), "x")
     body = b'--b\r\nContent-Disposition: form-data; name="x"\r\n\r\n' + data
     with contextlib.suppress(errors.FormatError):
@@ -315,7 +307,7 @@ def test_any_bytes_are_files_or_a_format_error(data: bytes, size: int) -> None:
         reader.close()
 
 
-def test_no_boundary_and_too_many_parts_are_refused() -> None:
+def test_no_boundary_and_too_many_parts_are_refused():
     raises(errors.FormatError, "without a boundary", read_body, "multipart/form-data", b"", "x")
     kind, pieces = write_body({f"x{at}": b"" for at in range(64)})
     assert len(read_body(kind, b"".join(pieces), "x")) == 64

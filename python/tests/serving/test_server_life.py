@@ -1,7 +1,5 @@
 """A server's process from its start to its end: signals, certificates, descriptors and logs, from outside."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import json
@@ -13,9 +11,6 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
 
 import httpx
 import numpy as np
@@ -23,10 +18,8 @@ import pytest
 
 import hemera as hm
 from hemera.client.problems import ServerError
-from hemera.package.local_model import LocalModel
 from hemera.serving import export
 from hemera.serving.connections import Connections
-from hemera.serving.home import Home
 from hemera.serving.server import listen
 from hemera.serving.settings import Settings
 
@@ -44,11 +37,11 @@ from .conftest import (
 )
 
 
-def events(process: Process, name: str) -> list[dict[str, Any]]:
+def events(process, name):
     return [line for line in process.lines if line["event"] == name]
 
 
-def reload(process: Process) -> None:
+def reload(process):
     """Until the process has read its files anew."""
     before = len(events(process, "reloaded"))
     process.signal(signal.SIGHUP)
@@ -56,12 +49,12 @@ def reload(process: Process) -> None:
 
 
 @contextlib.contextmanager
-def asking(ask: Callable[[], object], threads: int = 3) -> Iterator[list[object]]:
+def asking(ask, threads=3):
     """Within it, threads ask again and again: what they got, and what went wrong."""
-    found: list[object] = []
+    found = []
     done = threading.Event()
 
-    def work() -> None:
+    def work():
         while not done.is_set():
             try:
                 found.append(ask())
@@ -81,7 +74,7 @@ def asking(ask: Callable[[], object], threads: int = 3) -> Iterator[list[object]
             each.join(BOUND)
 
 
-def test_a_reload_loses_no_request(home: Home, tmp_path: Path) -> None:
+def test_a_reload_loses_no_request(home, tmp_path):
     """Models are replaced, damaged, added and removed, and tokens too, while clients ask for one of them."""
     token = home.clients.add("alice")
     params = hm.ckks.Parameters.for_circuit(depth=2, scale_bits=40, slots=8, security=None, degree=1024)
@@ -97,7 +90,7 @@ def test_a_reload_loses_no_request(home: Home, tmp_path: Path) -> None:
     with Process(home.root) as process, client_of(process.url, token, folder=tmp_path / "own") as client:
         require_scores(client)
 
-        def ask() -> object:
+        def ask():
             got = client.predict("scores", ROWS)
             right = [expected(ROWS), 2 * ROWS @ WEIGHTS, 3 * ROWS @ WEIGHTS]
             (which,) = [at for at, each in enumerate(right) if np.abs(got - each).max() < 1e-5]
@@ -130,16 +123,14 @@ def test_a_reload_loses_no_request(home: Home, tmp_path: Path) -> None:
         assert process.stop() == 0
 
 
-def test_a_renewed_certificate_is_taken_without_a_restart(
-    home: Home, tls: tuple[str, str], tmp_path: Path
-) -> None:
+def test_a_renewed_certificate_is_taken_without_a_restart(home, tls, tmp_path):
     certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
     for source, to in zip(tls, (certificate, key), strict=True):
         shutil.copy(source, to)
     with Process(home.root, "--tls-certificate", str(certificate), "--tls-key", str(key)) as process:
         port = int(process.url.rpartition(":")[2])
 
-        def shown() -> str:
+        def shown():
             return ssl.get_server_certificate(("127.0.0.1", port))
 
         first = shown()
@@ -151,7 +142,7 @@ def test_a_renewed_certificate_is_taken_without_a_restart(
         trusted.check_hostname, trusted.verify_mode = False, ssl.CERT_NONE
         with httpx.Client(base_url=process.url, verify=trusted, timeout=BOUND) as http:
 
-            def ask() -> object:
+            def ask():
                 return http.get("/health").status_code
 
             with asking(ask) as found:
@@ -168,7 +159,7 @@ def test_a_renewed_certificate_is_taken_without_a_restart(
         assert process.stop() == 0
 
 
-def test_a_key_with_a_password(home: Home, tls: tuple[str, str], tmp_path: Path) -> None:  # noqa: ARG001
+def test_a_key_with_a_password(home, tls, tmp_path):  # noqa: ARG001
     certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
     make_certificate(certificate, key, "-passout", "pass:sesame")
     words = ["--tls-certificate", str(certificate), "--tls-key", str(key)]
@@ -180,7 +171,7 @@ def test_a_key_with_a_password(home: Home, tls: tuple[str, str], tmp_path: Path)
         assert f"cannot take the certificate {certificate}" in told
 
 
-def test_a_drain_loses_no_request(home: Home, keys: bytes, local: LocalModel) -> None:
+def test_a_drain_loses_no_request(home, keys, local):
     """A balancer, which asks /ready, sends to this server as long as it is ready."""
     token = home.clients.add("alice")
     arrays, _ = local.encode(ROWS)
@@ -189,10 +180,10 @@ def test_a_drain_loses_no_request(home: Home, keys: bytes, local: LocalModel) ->
     with Process(home.root, environment={"HEMERA_SERVE_DRAIN_SECONDS": "2"}) as process:
         with httpx.Client(base_url=process.url, timeout=BOUND, headers=bearer) as http:
             assert http.put("/v1/models/scores/keys", content=keys).status_code == 201
-            statuses: list[object] = []
+            statuses = []
             not_ready = threading.Event()
 
-            def balance() -> None:
+            def balance():
                 while not not_ready.is_set():
                     answer = http.post("/v1/models/scores/evaluate", content=body)
                     statuses.append((answer.status_code, answer.headers.get("connection")))
@@ -210,21 +201,21 @@ def test_a_drain_loses_no_request(home: Home, keys: bytes, local: LocalModel) ->
             not_ready.set()
             for each in workers:
                 each.join(BOUND)
-        assert {status for status, _ in statuses} == {200}  # type: ignore[misc]
+        assert {status for status, _ in statuses} == {200}
         assert statuses[-1] == (200, "close")
         assert statuses[0] == (200, None)
         assert process.wait() == 0
     assert events(process, "stopped")
 
 
-def test_a_second_signal_ends_the_drain(home: Home) -> None:
+def test_a_second_signal_ends_the_drain(home):
     with Process(home.root, environment={"HEMERA_SERVE_DRAIN_SECONDS": "1000"}) as process:
         process.signal(signal.SIGTERM)
         wait_until(lambda: bool(events(process, "draining")))
         assert process.stop() == 0
 
 
-def test_the_end_waits_for_requests_alone(home: Home, tls: tuple[str, str]) -> None:
+def test_the_end_waits_for_requests_alone(home, tls):
     """Connections without a request hold nothing up: idle ones, those that wait for their first request,
     and those of TLS that are made in this moment, which were kept alive for longer than the exit may take."""
     words = ["--tls-certificate", tls[0], "--tls-key", tls[1]]
@@ -234,7 +225,7 @@ def test_the_end_waits_for_requests_alone(home: Home, tls: tuple[str, str]) -> N
         trusted = ssl.create_default_context()
         trusted.check_hostname, trusted.verify_mode = False, ssl.CERT_NONE
 
-        def connect(shake: bool) -> ssl.SSLSocket:
+        def connect(shake):
             plain = socket.create_connection(place, timeout=BOUND)
             return trusted.wrap_socket(plain, do_handshake_on_connect=shake)
 
@@ -260,7 +251,7 @@ def test_the_end_waits_for_requests_alone(home: Home, tls: tuple[str, str]) -> N
     assert not [line for line in process.lines if "exceeded" in line["event"]]
 
 
-def test_who_reads_slowly_gets_all_of_an_answer_at_the_end(home: Home, tls: tuple[str, str]) -> None:
+def test_who_reads_slowly_gets_all_of_an_answer_at_the_end(home, tls):
     words = ["--tls-certificate", tls[0], "--tls-key", tls[1]]
     with Process(home.root, *words) as process:
         whole = httpx.get(process.url + "/openapi.json", verify=False, timeout=BOUND).content
@@ -283,11 +274,11 @@ def test_who_reads_slowly_gets_all_of_an_answer_at_the_end(home: Home, tls: tupl
 
 
 @pytest.mark.parametrize("tls_words", [False, True])
-def test_few_descriptors(home: Home, tls: tuple[str, str], tls_words: bool) -> None:
+def test_few_descriptors(home, tls, tls_words):
     """More connections than files: idle ones make room, and the log stays short."""
     words = ["--tls-certificate", tls[0], "--tls-key", tls[1]] if tls_words else []
 
-    def few() -> None:
+    def few():
         resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
 
     with Process(home.root, *words, preexec=few) as process:
@@ -315,10 +306,8 @@ def test_few_descriptors(home: Home, tls: tuple[str, str], tls_words: bool) -> N
         (100, 200, 200, 100),
     ],
 )
-def test_room_for_connections(
-    soft: int, hard: int, raised: int | None, room: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    given: list[tuple[int, int]] = []
+def test_room_for_connections(soft, hard, raised, room, monkeypatch):
+    given = []
     monkeypatch.setattr(resource, "getrlimit", lambda _: (soft, hard))
     monkeypatch.setattr(resource, "setrlimit", lambda _, limits: given.append(limits))
     connections = Connections(Settings())
@@ -326,10 +315,10 @@ def test_room_for_connections(
     assert connections._most == room
 
 
-def test_a_spare_descriptor_that_another_thread_took(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_spare_descriptor_that_another_thread_took(monkeypatch):
     """The listener closes none that is not its own, and tells that it can refuse nobody."""
 
-    def none_left(*_: object) -> int:
+    def none_left(*_):
         raise OSError(errno.EMFILE, "no room")
 
     with listen("127.0.0.1", 0) as listener:
@@ -343,7 +332,7 @@ def test_a_spare_descriptor_that_another_thread_took(monkeypatch: pytest.MonkeyP
         os.close(taken)  # an error, if the listener closed it
 
 
-def fewest_descriptors(process: int) -> int:
+def fewest_descriptors(process):
     """How many a process has when it does nothing: others are open for a moment, after its start too."""
     found = []
     for _ in range(50):
@@ -352,7 +341,7 @@ def fewest_descriptors(process: int) -> int:
     return min(found)
 
 
-def test_no_descriptor_at_all(home: Home) -> None:
+def test_no_descriptor_at_all(home):
     """Where other files have taken all of them, connections are refused at once, and later taken again."""
     with Process(home.root) as process:
         place = ("127.0.0.1", int(process.url.rpartition(":")[2]))
@@ -371,7 +360,7 @@ def test_no_descriptor_at_all(home: Home) -> None:
     assert len(process.lines) < 30
 
 
-def test_logs_are_rotated(home: Home, tmp_path: Path) -> None:
+def test_logs_are_rotated(home, tmp_path):
     """A file that is moved away is made anew, and each line is in one of the files, whole."""
     log = tmp_path / "serve.log"
     with Process(home.root, environment={"HEMERA_SERVE_LOG_FILE": str(log)}, log=log) as process:
@@ -390,7 +379,7 @@ def test_logs_are_rotated(home: Home, tmp_path: Path) -> None:
     assert set(found) == {200}
 
 
-def test_sizes_are_those_that_keys_take(home: Home, keys: bytes) -> None:
+def test_sizes_are_those_that_keys_take(home, keys):
     token = home.clients.add("alice")
     few = {"HEMERA_SERVE_LOADED_KEY_BYTES": "10MiB", "HEMERA_SERVE_WAITING_BYTES": "512MiB"}
     for environment, level in ((few, "info"), ({"HEMERA_SERVE_LOADED_KEY_BYTES": "100TiB"}, "warning")):
@@ -409,7 +398,7 @@ def test_sizes_are_those_that_keys_take(home: Home, keys: bytes) -> None:
             assert process.stop() == 0
 
 
-def test_heads_and_addresses_that_end_with_a_slash(home: Home) -> None:
+def test_heads_and_addresses_that_end_with_a_slash(home):
     token = home.clients.add("alice")
     with serving(home) as server, server.http(token) as http:
         for path in ("/live", "/ready", "/health", "/metrics", "/openapi.json", "/v1/models", "/v1/none"):

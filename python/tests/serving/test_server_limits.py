@@ -1,25 +1,17 @@
 """What one client may take of a server, and a server with more requests than it computes."""
 
-from __future__ import annotations
-
 import logging
 import os
-import socket
 import struct
 import threading
 import time
 import warnings
-from pathlib import Path
-from typing import Any
 
-import httpx
 import numpy as np
 import pytest
 
-import hemera as hm
 from hemera import errors
 from hemera.client.problems import Refused
-from hemera.package.local_model import LocalModel
 from hemera.serving import Package, export
 from hemera.serving.evaluation import Evaluation
 from hemera.serving.home import Home
@@ -28,17 +20,17 @@ from hemera.serving.sessions import ModelSession
 from hemera.serving.uploads import library_of
 
 from ..refusals import raises
-from .conftest import BOUND, Running, client_of, require_scores, serving, wait_until
+from .conftest import BOUND, client_of, require_scores, serving, wait_until
 from .server_requests import EVALUATE, KEYS, code, request_of
 
 
 @pytest.fixture
-def loaded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def loaded(monkeypatch):
     """Bytes of each file that a session has loaded."""
-    sizes: list[int] = []
+    sizes = []
     load = ModelSession.load
 
-    def noted(self: ModelSession, files: Any) -> Any:
+    def noted(self, files):
         sizes.extend(map(len, files.values()))
         return load(self, files)
 
@@ -46,12 +38,10 @@ def loaded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return sizes
 
 
-def test_extents_are_read_before_anything_is_loaded(
-    home: Home, local: LocalModel, keys: bytes, loaded: list[int]
-) -> None:
+def test_extents_are_read_before_anything_is_loaded(home, local, keys, loaded):
     spec = local.interface.inputs[0]
 
-    def encrypt(*shape: int) -> hm.Ciphertext:
+    def encrypt(*shape):
         return local.context.encrypt(np.ones((*shape, spec.slots)), local.secret_key)
 
     with serving(home, batch=4) as server, server.http(home.clients.add("alice")) as http:
@@ -65,7 +55,7 @@ def test_extents_are_read_before_anything_is_loaded(
         assert loaded == [len(good)]
 
 
-def test_nothing_compressed_is_taken(home: Home, local: LocalModel, keys: bytes, loaded: list[int]) -> None:
+def test_nothing_compressed_is_taken(home, local, keys, loaded):
     """Zeros are 64 times as large in memory as in a file."""
     x = local.context.encrypt(np.ones((4, 8)), local.secret_key)
     zeros = (x - x).to_bytes(compression=3)
@@ -84,10 +74,10 @@ def test_nothing_compressed_is_taken(home: Home, local: LocalModel, keys: bytes,
         assert http.post(EVALUATE, content=bytes(x)).status_code == 200
 
 
-def test_no_more_sections_are_looked_at_than_keys_have(tmp_path: Path) -> None:
+def test_no_more_sections_are_looked_at_than_keys_have(tmp_path):
     """Each is 32 bytes: a file of 1 GiB would have 33 million."""
 
-    def file_of(sections: int) -> Path:
+    def file_of(sections):
         path = tmp_path / "keys"
         head = b"\x89HEM\r\n\x1a\n" + (1).to_bytes(2, "little") + (7).to_bytes(2, "little") + bytes(36)
         last = b"RESI" + b"\x01" + bytes(27)  # compressed
@@ -100,7 +90,7 @@ def test_no_more_sections_are_looked_at_than_keys_have(tmp_path: Path) -> None:
         library_of({"keys": file_of(most + 1)})
 
 
-def test_keys_far_beyond_the_models_are_not_taken(home: Home, package: Package, local: LocalModel) -> None:
+def test_keys_far_beyond_the_models_are_not_taken(home, package, local):
     needed = local.generate_keys()
     at_most = package.describe()["key_bytes_at_most"]
     limit = 2 * at_most + (1 << 20)
@@ -112,7 +102,7 @@ def test_keys_far_beyond_the_models_are_not_taken(home: Home, package: Package, 
     assert len(needed) < len(some) < limit < len(many)
     with serving(home) as server, server.http(home.clients.add("alice")) as http:
         assert http.get("/v1/models/scores").json()["limits"]["key_bytes"] == limit
-        told: list[Any] = [many, iter([many])]
+        told = [many, iter([many])]
         kind = "multipart/form-data; boundary=b"
         part = b'--b\r\nContent-Disposition: form-data; name="keys"\r\n\r\n' + many + b"\r\n--b--\r\n"
         for body, headers in [*((each, {}) for each in told), (part, {"Content-Type": kind})]:
@@ -127,7 +117,7 @@ def test_keys_far_beyond_the_models_are_not_taken(home: Home, package: Package, 
         assert http.put(KEYS, content=some).status_code == 201
 
 
-def test_a_removed_clients_keys_leave_the_device(home: Home, local: LocalModel, keys: bytes) -> None:
+def test_a_removed_clients_keys_leave_the_device(home, local, keys):
     tokens = {name: home.clients.add(name) for name in ("alice", "bob")}
     with serving(home, sweep_seconds=0.05) as server:
         for token in tokens.values():
@@ -144,7 +134,7 @@ def test_a_removed_clients_keys_leave_the_device(home: Home, local: LocalModel, 
             assert http.post(EVALUATE, content=body).status_code == 200
 
 
-def test_who_hung_up_leaves_nothing_in_the_queue(home: Home, local: LocalModel, keys: bytes) -> None:
+def test_who_hung_up_leaves_nothing_in_the_queue(home, local, keys):
     """Ciphertexts that were loaded for a request are given up with it, also while it is in its queue."""
     (body,) = local.encrypt(local.interface.encode(np.ones(8))).values()
     token = home.clients.add("alice")
@@ -163,9 +153,7 @@ def test_who_hung_up_leaves_nothing_in_the_queue(home: Home, local: LocalModel, 
         assert http.post(EVALUATE, content=body).status_code == 200
 
 
-def test_a_damaged_model_keeps_no_other_from_its_clients(
-    home: Home, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_damaged_model_keeps_no_other_from_its_clients(home, caplog):
     folder = home.root / "models"
     data = (folder / "scores.hemera-model").read_bytes()
     (folder / "half.hemera-model").write_bytes(data[: len(data) // 2])
@@ -188,14 +176,12 @@ def test_a_damaged_model_keeps_no_other_from_its_clients(
     assert all(f"{each['model']}.hemera-model" in each["why"] for each in reported)
 
 
-def test_a_model_that_can_not_be_prepared_keeps_no_other_from_its_clients(
-    tmp_path: Path, home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_model_that_can_not_be_prepared_keeps_no_other_from_its_clients(tmp_path, home, monkeypatch):
     export(lambda x: x + 1, inputs=4, name="other", security=None).save(tmp_path / "other")
     home.add_model(tmp_path / "other")
     prepare = Package.prepare
 
-    def failing(self: Package, ctx: hm.Context) -> Any:
+    def failing(self, ctx):
         if self.name == "other":
             raise errors.DeviceError("no room for it")
         return prepare(self, ctx)
@@ -206,12 +192,12 @@ def test_a_model_that_can_not_be_prepared_keeps_no_other_from_its_clients(
         assert (told["models"], told["damaged"]) == (["scores"], ["other"])
 
 
-def test_keys_that_nobody_uses_leave(home: Home, keys: bytes, local: LocalModel) -> None:
+def test_keys_that_nobody_uses_leave(home, keys, local):
     """Before and after their time is over; a request sets it anew."""
     limits = {"unused_key_seconds": 1000, "sweep_seconds": 1000}
     body = request_of(local, np.ones(8))
 
-    def age(server: Running, seconds: float) -> None:
+    def age(server, seconds):
         (found,) = server.service.store.sets()
         then = time.time() - seconds
         os.utime(found.files["keys"].parent / "set.json", (then, then))
@@ -231,7 +217,7 @@ def test_keys_that_nobody_uses_leave(home: Home, keys: bytes, local: LocalModel)
         assert code(http.post(EVALUATE, content=body)) == (409, "no_keys")
 
 
-def memory_of(body: bytes) -> int:
+def memory_of(body):
     """Bytes of a packed and seeded ciphertext in memory, by its file's layout (docs/file-format.md): two
     components in words of 8 bytes."""
     at = body.index(b"RESI") + 32
@@ -239,7 +225,7 @@ def memory_of(body: bytes) -> int:
     return 8 * int(degree) * int(batch) * (int(components) + 1) * int(moduli)
 
 
-def test_back_pressure(home: Home, local: LocalModel, keys: bytes) -> None:
+def test_back_pressure(home, local, keys):
     body = request_of(local, np.ones(8))
     whole = len(body) + memory_of(body)
     limits = {"waiting_requests": 1, "request_bytes": 2 * len(body), "waiting_bytes": 2 * whole + len(body)}
@@ -250,10 +236,10 @@ def test_back_pressure(home: Home, local: LocalModel, keys: bytes) -> None:
         begun = threading.Event()
         server.service.scheduler.call(lambda: (begun.set(), go.wait(BOUND)))
         assert begun.wait(BOUND)
-        answers: list[httpx.Response] = []
+        answers = []
         token = http.headers["Authorization"].removeprefix("Bearer ")
 
-        def ask() -> None:
+        def ask():
             with server.http(token) as own:
                 answers.append(own.post(EVALUATE, content=body))
 
@@ -291,7 +277,7 @@ def test_back_pressure(home: Home, local: LocalModel, keys: bytes) -> None:
         assert server.metric("hemera_requests_total", model="scores", status="429") == 1
 
 
-def test_timeouts(home: Home, local: LocalModel, keys: bytes) -> None:
+def test_timeouts(home, local, keys):
     body = request_of(local, np.ones(8))
     token = home.clients.add("alice")
     with serving(home, request_seconds=0.2) as server, server.http(token) as http:
@@ -311,14 +297,14 @@ def test_timeouts(home: Home, local: LocalModel, keys: bytes) -> None:
     assert list(home.incoming.iterdir()) == []
 
 
-def test_clients_that_hang_up(server: Running, home: Home, local: LocalModel, keys: bytes) -> None:
+def test_clients_that_hang_up(server, home, local, keys):
     body = request_of(local, np.ones(8))
     token = home.clients.add("alice")
     head = f"Host: x\r\nAuthorization: Bearer {token}\r\n"
     with server.http(token) as http:
         assert http.put(KEYS, content=keys).status_code == 201
 
-        def send(method: str, path: str, length: int, data: bytes) -> socket.socket:
+        def send(method, path, length, data):
             raw = server.connect()
             raw.sendall(f"{method} {path} HTTP/1.1\r\n{head}Content-Length: {length}\r\n\r\n".encode() + data)
             return raw

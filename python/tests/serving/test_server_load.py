@@ -1,24 +1,17 @@
 """A server under load, killed in the middle, with clocks that jump and disks that do not answer."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import random
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from typing import Any
 
 import httpx
 import numpy as np
 import pytest
 
 from hemera import errors
-from hemera.client.client import Client
 from hemera.client.problems import ServerError
-from hemera.package.local_model import LocalModel
-from hemera.serving.home import Home
 
 from ..refusals import raises
 from .conftest import BOUND, ROWS, Process, client_of, require_scores, wait_until
@@ -30,14 +23,14 @@ REQUESTS = 6
 class Disturber(threading.Thread):
     """Hangs up, sends rubbish, huge bodies and secret keys, until it is told to stop."""
 
-    def __init__(self, url: str, token: str, local: LocalModel) -> None:
+    def __init__(self, url, token, local):
         super().__init__(daemon=True)
         self._url, self._token, self._local = url, token, local
         self.stop = threading.Event()
         self.rounds = 0
-        self.accepted: list[str] = []
+        self.accepted = []
 
-    def run(self) -> None:
+    def run(self):
         secret = bytes(self._local.secret_key)
         keys = self._local.generate_keys()
         choice = random.Random(3)
@@ -48,7 +41,7 @@ class Disturber(threading.Thread):
             while not self.stop.is_set():
                 self.rounds += 1
 
-                def broken(count: int) -> Any:
+                def broken(count):
                     yield keys[:count]
                     raise httpx.WriteError("this client hangs up")
 
@@ -66,7 +59,7 @@ class Disturber(threading.Thread):
                             self.accepted.append(name)
 
 
-def ask(client: Client, seed: int) -> int:
+def ask(client, seed):
     """Requests of one client, one after the other: how many were right."""
     generator = np.random.default_rng(seed)
     right = 0
@@ -77,7 +70,7 @@ def ask(client: Client, seed: int) -> int:
     return right
 
 
-def test_eight_clients_and_a_disturber(home: Home, local: LocalModel) -> None:
+def test_eight_clients_and_a_disturber(home, local):
     """Nothing is lost and nothing mixed: each result is that of its own rows, under its own key."""
     tokens = [home.clients.add(f"client{at}") for at in range(CLIENTS)]
     disturbing = home.clients.add("disturber")
@@ -103,7 +96,7 @@ def test_eight_clients_and_a_disturber(home: Home, local: LocalModel) -> None:
     assert not [told for told in process.lines if told["level"] not in ("info",)]
 
 
-def test_a_kill_in_the_middle(home: Home, tmp_path: Path, keys: bytes) -> None:
+def test_a_kill_in_the_middle(home, tmp_path, keys):
     """Keys and models are there after a restart; what was half there is not."""
     token, other = home.clients.add("alice"), home.clients.add("bob")
     rows = np.linspace(-1, 1, 16).reshape(2, 8)
@@ -114,13 +107,13 @@ def test_a_kill_in_the_middle(home: Home, tmp_path: Path, keys: bytes) -> None:
         # Killed while an upload arrives and requests run.
         arriving, killed = threading.Event(), threading.Event()
 
-        def pieces() -> Any:
+        def pieces():
             yield keys[:100_000]
             arriving.set()
             killed.wait(BOUND)
             yield keys[100_000:]
 
-        def upload() -> None:
+        def upload():
             with contextlib.suppress(httpx.TransportError):
                 httpx.put(
                     f"{process.url}/v1/models/scores/keys",
@@ -130,7 +123,7 @@ def test_a_kill_in_the_middle(home: Home, tmp_path: Path, keys: bytes) -> None:
                     trust_env=False,
                 )
 
-        def request() -> None:
+        def request():
             with client_of(process.url, token, folder=folder, patience=0) as own:
                 for _ in range(10_000):
                     own.predict("scores", rows)
@@ -146,7 +139,7 @@ def test_a_kill_in_the_middle(home: Home, tmp_path: Path, keys: bytes) -> None:
             uploading.result(BOUND)
     with Process(home.root) as process:
         assert list(home.incoming.iterdir()) == []
-        sent: list[str] = []
+        sent = []
         with client_of(
             process.url, token, folder=folder, progress=lambda part, *_: sent.append(part)
         ) as client:
@@ -182,7 +175,7 @@ os.fsync = stuck
 """
 
 
-def between(folder: Path, module: str) -> dict[str, str]:
+def between(folder, module):
     """The environment of a process that reads the module first."""
     (folder / "between").mkdir()
     (folder / "between" / "sitecustomize.py").write_text(module)
@@ -190,7 +183,7 @@ def between(folder: Path, module: str) -> dict[str, str]:
     return {"PYTHONPATH": path.rstrip(":"), "DRILL": str(folder / "drill")}
 
 
-def test_a_clock_that_jumps(home: Home, keys: bytes, tmp_path: Path) -> None:
+def test_a_clock_that_jumps(home, keys, tmp_path):
     """Uploads stay for as long as they may wait, answers are right, and no time in the log is negative."""
     alice = home.clients.add("alice")
     drill = tmp_path / "drill"
@@ -219,13 +212,13 @@ def test_a_clock_that_jumps(home: Home, keys: bytes, tmp_path: Path) -> None:
     assert len(years) >= 3  # so the clock did jump
 
 
-def test_a_disk_that_does_not_answer(home: Home, keys: bytes, local: LocalModel, tmp_path: Path) -> None:
+def test_a_disk_that_does_not_answer(home, keys, local, tmp_path):
     """An upload waits for it. Whoever watches the server, and clients whose keys are there, do not."""
     alice, bob = (home.clients.add(name) for name in ("alice", "bob"))
     arrays, _ = local.encode(ROWS)
     (body,) = local.encrypt(arrays).values()
     drill = tmp_path / "drill"
-    statuses: list[int] = []
+    statuses = []
     with Process(home.root, environment=between(tmp_path, DISK)) as process:
         with httpx.Client(base_url=process.url, timeout=BOUND) as http:
             mine, others = ({"Authorization": f"Bearer {token}"} for token in (alice, bob))
@@ -257,7 +250,7 @@ def test_a_disk_that_does_not_answer(home: Home, keys: bytes, local: LocalModel,
         assert process.stop() == 0
 
 
-def test_a_log_that_can_not_be_written(home: Home, tmp_path: Path) -> None:
+def test_a_log_that_can_not_be_written(home, tmp_path):
     """A server goes on, and is stopped as ever, where its log's disk is full."""
     token = home.clients.add("alice")
     log = tmp_path / "serve.log"

@@ -1,7 +1,5 @@
 """Metrics, traces and the log of requests."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging
@@ -10,7 +8,6 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import httpx
 import numpy as np
@@ -23,16 +20,15 @@ from hemera.errors import ParameterError
 from hemera.serving.app import RequestLog
 from hemera.serving.at_home import serve_home
 from hemera.serving.configuration import Configuration
-from hemera.serving.home import Home
 from hemera.serving.logs import _FIELDS
 from hemera.serving.metrics import Metrics
 
 from ..refusals import raises
-from .conftest import BOUND, Running, client_of, serving, wait_until
+from .conftest import BOUND, client_of, serving, wait_until
 from .server_requests import EVALUATE, KEYS
 
 
-def told(metrics: Metrics) -> dict[str, float]:
+def told(metrics):
     """The values that are not 0, by name and labels; of histograms the sums, counts and buckets."""
     found = {}
     for family in text_string_to_metric_families(metrics.text().decode()):
@@ -43,7 +39,7 @@ def told(metrics: Metrics) -> dict[str, float]:
     return found
 
 
-def test_requests_count_by_their_status_and_times_of_those_that_were_computed() -> None:
+def test_requests_count_by_their_status_and_times_of_those_that_were_computed():
     metrics = Metrics()
     metrics.answered("scores", 200, 0.5, 1000)
     metrics.answered("scores", 200, 2.0, 24)
@@ -66,7 +62,7 @@ def test_requests_count_by_their_status_and_times_of_those_that_were_computed() 
     }
 
 
-def test_batches_uploads_bytes_and_refusals() -> None:
+def test_batches_uploads_bytes_and_refusals():
     metrics = Metrics()
     assert told(metrics) == {}
     text = metrics.text().decode()
@@ -112,28 +108,27 @@ FOLDER = Path(__file__).parents[3] / "docs" / "operating"
 METRIC = re.compile(r"\b(?:hemera|process|python)_\w+|\bup\b")
 
 
-def rules() -> list[dict[str, Any]]:
+def rules():
     return [
         rule for group in YAML(typ="safe").load(FOLDER / "alerts.yml")["groups"] for rule in group["rules"]
     ]
 
 
-def panels() -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads((FOLDER / "dashboard.json").read_bytes())["panels"]
-    return found
+def panels():
+    return json.loads((FOLDER / "dashboard.json").read_bytes())["panels"]
 
 
-def samples(server: Running) -> dict[str, list[dict[str, str]]]:
+def samples(server):
     """The labels of each sample of /metrics, by its name."""
     text = httpx.get(server.url + "/metrics", trust_env=False, timeout=BOUND).text
-    found: dict[str, list[dict[str, str]]] = {}
+    found = {}
     for family in text_string_to_metric_families(text):
         for sample in family.samples:
             found.setdefault(sample.name, []).append({**sample.labels, "": str(sample.value)})
     return found
 
 
-def test_each_metric_that_is_named_is_there(home: Home) -> None:
+def test_each_metric_that_is_named_is_there(home):
     home.aliases.put("live", {"scores": 1}, home.models()[0])
     token = home.clients.add("alice")
     with serving(home, loaded_key_bytes=1) as server:
@@ -174,7 +169,7 @@ def test_each_metric_that_is_named_is_there(home: Home) -> None:
     assert float(found["process_resident_memory_bytes"][0][""]) > 1 << 20
 
 
-def test_rules_and_panels_are_whole() -> None:
+def test_rules_and_panels_are_whole():
     names = [rule["alert"] for rule in rules()]
     assert len(set(names)) == len(names) >= 10
     assert all(rule["annotations"]["summary"] for rule in rules())
@@ -187,7 +182,7 @@ def test_rules_and_panels_are_whole() -> None:
             assert expression.count(opened) == expression.count(closed), expression
 
 
-def test_prometheus_itself_takes_rules_and_metrics(server: Running) -> None:
+def test_prometheus_itself_takes_rules_and_metrics(server):
     if shutil.which("promtool") is None:
         pytest.skip("promtool, which checks rules and metrics, is not installed (package prometheus)")
     subprocess.run(["promtool", "check", "rules", str(FOLDER / "alerts.yml")], check=True, timeout=BOUND)
@@ -221,9 +216,7 @@ def test_prometheus_itself_takes_rules_and_metrics(server: Running) -> None:
         ({"traceparent": "00-0AF7651916CD43DD8448EB211C80319C-b7ad6b7169203331-01"}, {}),
     ],
 )
-def test_a_callers_names_of_a_request_are_in_the_log(
-    server: Running, caplog: pytest.LogCaptureFixture, headers: dict[str, str], told: dict[str, str]
-) -> None:
+def test_a_callers_names_of_a_request_are_in_the_log(server, caplog, headers, told):
     with caplog.at_level("INFO", logger="hemera.serving"):
         answer = httpx.get(server.url + "/v1/models", headers=headers, trust_env=False, timeout=BOUND)
         # The line comes after the answer.
@@ -237,7 +230,7 @@ TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 SECRET = "s3cr3t-of-the-caller"
 
 
-def test_a_request_has_a_span_of_its_callers_trace(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_request_has_a_span_of_its_callers_trace(home, monkeypatch):
     pytest.importorskip("opentelemetry.instrumentation.asgi", reason="needs hemera[telemetry]")
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import SimpleSpanProcessor
@@ -281,9 +274,7 @@ def test_a_request_has_a_span_of_its_callers_trace(home: Home, monkeypatch: pyte
     assert {each.name for each in spans if each.context.trace_id == int(TRACE, 16)} == {called.name, "GET"}
 
 
-def test_without_its_packages_the_setting_says_what_to_install(
-    home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_its_packages_the_setting_says_what_to_install(home, monkeypatch):
     monkeypatch.setitem(sys.modules, "opentelemetry.instrumentation.asgi", None)
     monkeypatch.delitem(sys.modules, "hemera.serving.telemetry", raising=False)
     configuration = Configuration(home=Path(home.root), telemetry="http://localhost:4318/v1/traces")
@@ -291,7 +282,7 @@ def test_without_its_packages_the_setting_says_what_to_install(
 
 
 @pytest.mark.parametrize("address", ["localhost:4318", "grpc://localhost:4317", ""])
-def test_an_address_of_no_collector_is_refused(address: str) -> None:
+def test_an_address_of_no_collector_is_refused(address):
     raises(ParameterError, "http://localhost:4318/v1/traces", Configuration, telemetry=address)
 
 
@@ -300,16 +291,16 @@ ROUTE = type("Route", (), {"path": "/v1/indexes/{index}/query"})()
 TOLD = {"client": "alice.1", "code": "rate", "digest": "ab", "batch": 3, "received": 20}
 
 
-def asked(app: Any, headers: list[tuple[bytes, bytes]], bodies: list[tuple[bytes, bool]]) -> Any:
+def asked(app, headers, bodies):
     """The messages that were sent, and the scope after it."""
-    sent: list[Any] = []
+    sent = []
     came = [{"type": "http.request", "body": body, "more_body": more} for body, more in bodies]
-    scope: dict[str, Any] = {"type": "http", "method": "POST", "path": "/secret", "headers": headers}
+    scope = {"type": "http", "method": "POST", "path": "/secret", "headers": headers}
 
-    async def receive() -> Any:
+    async def receive():
         return came.pop(0)
 
-    async def send(message: Any) -> None:
+    async def send(message):
         sent.append(message)
 
     try:
@@ -322,12 +313,10 @@ def asked(app: Any, headers: list[tuple[bytes, bytes]], bodies: list[tuple[bytes
 @pytest.mark.parametrize("parts", [[b"abc"], [b"a", b"", b"bcd"], []])
 @pytest.mark.parametrize("status", [200, 429, None])
 @pytest.mark.parametrize("place", [{"index": "rows"}, {"model": "scores"}, {}])
-def test_a_line_has_what_is_known(
-    caplog: pytest.LogCaptureFixture, parts: list[bytes], status: int | None, place: dict[str, str]
-) -> None:
+def test_a_line_has_what_is_known(caplog, parts, status, place):
     """The status is 500 where there was no answer."""
 
-    async def app(scope: Any, receive: Any, send: Any) -> None:
+    async def app(scope, receive, send):
         scope["path_params"], scope["route"] = place, ROUTE
         scope["state"].update(TOLD)
         await receive()
@@ -369,10 +358,8 @@ def test_a_line_has_what_is_known(
     ],
 )
 @pytest.mark.parametrize("bodies", [[(b"", False)], [(b"a", True), (b"b", False)], [(b"a", True)]])
-def test_names_are_repeated_and_whole_bodies_noted(
-    headers: list[tuple[bytes, bytes]], told: bytes | None, bodies: list[tuple[bytes, bool]]
-) -> None:
-    async def app(scope: Any, receive: Any, send: Any) -> None:
+def test_names_are_repeated_and_whole_bodies_noted(headers, told, bodies):
+    async def app(scope, receive, send):
         for _ in bodies:
             assert "hemera.received" not in scope
             await receive()

@@ -1,11 +1,8 @@
 """What each client may send in a second, by a clock of the tests: nothing here waits."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,10 +10,8 @@ from fastapi import Request
 from fastapi.security import HTTPAuthorizationCredentials
 
 from hemera.client.problems import Refused
-from hemera.package.local_model import LocalModel
 from hemera.serving.admission import Rates
 from hemera.serving.clients import Caller
-from hemera.serving.home import Home
 from hemera.serving.routes.answering import client_of as client_of_request
 from hemera.serving.settings import Settings
 
@@ -27,22 +22,22 @@ from .conftest import client_of, require_scores, serving
 class Limits:
     """Rates by such a clock, and what was refused."""
 
-    def __init__(self, requests: float = math.inf, count: float = math.inf, burst: float = 2.0) -> None:
+    def __init__(self, requests=math.inf, count=math.inf, burst=2.0):
         self.clock = Clock(1000.0)
-        self.refused: list[str] = []
+        self.refused = []
         limits = Settings(requests_per_second=requests, bytes_per_second=count, burst_seconds=burst)
         self.rates = Rates(limits, self.refused.append, self.clock)
 
 
-def seconds_refused(ask: object) -> str:
+def seconds_refused(ask):
     """The Retry-After of what is refused."""
     with pytest.raises(Refused) as refused:
-        ask()  # type: ignore[operator]
+        ask()
     assert (refused.value.status, refused.value.code) == (429, "rate")
     return refused.value.headers["Retry-After"]
 
 
-def test_requests_come_at_the_rate_after_a_burst() -> None:
+def test_requests_come_at_the_rate_after_a_burst():
     limits = Limits(requests=4)  # of 8 at once
     for _ in range(8):
         limits.rates.request("alice")
@@ -62,7 +57,7 @@ def test_requests_come_at_the_rate_after_a_burst() -> None:
     assert limits.refused == ["requests"] * 4
 
 
-def test_a_rate_below_one_lets_one_come() -> None:
+def test_a_rate_below_one_lets_one_come():
     limits = Limits(requests=0.01)
     limits.rates.request("alice")
     assert seconds_refused(lambda: limits.rates.request("alice")) == "100"
@@ -70,7 +65,7 @@ def test_a_rate_below_one_lets_one_come() -> None:
     limits.rates.request("alice")
 
 
-def test_a_body_larger_than_the_burst_comes_and_is_waited_for() -> None:
+def test_a_body_larger_than_the_burst_comes_and_is_waited_for():
     limits = Limits(count=100)
     limits.rates.body("alice", 1000)(1000)
     assert seconds_refused(lambda: limits.rates.body("alice", 1)) == "8"  # 1000 - 200 at 100 a second
@@ -82,7 +77,7 @@ def test_a_body_larger_than_the_burst_comes_and_is_waited_for() -> None:
     assert limits.refused == ["bytes", "bytes"]
 
 
-def test_bytes_of_untold_bodies_count_when_they_come_and_told_ones_once() -> None:
+def test_bytes_of_untold_bodies_count_when_they_come_and_told_ones_once():
     limits = Limits(count=100)
     came = limits.rates.body("alice", 0)
     came(150)
@@ -95,7 +90,7 @@ def test_bytes_of_untold_bodies_count_when_they_come_and_told_ones_once() -> Non
     limits.rates.body("alice", 0)
 
 
-def test_without_limits_all_come() -> None:
+def test_without_limits_all_come():
     limits = Limits()
     for _ in range(1000):
         limits.rates.request("alice")
@@ -103,7 +98,7 @@ def test_without_limits_all_come() -> None:
     assert limits.refused == []
 
 
-def test_a_server_refuses_counts_and_tells(home: Home, local: LocalModel, keys: bytes) -> None:
+def test_a_server_refuses_counts_and_tells(home, local, keys):
     clock = Clock(1000.0)
     (body,) = local.encrypt(local.interface.encode(np.ones(8))).values()
     rate = 2 * len(body)
@@ -137,7 +132,7 @@ def test_a_server_refuses_counts_and_tells(home: Home, local: LocalModel, keys: 
             assert {nobody.get("/v1/models").status_code for _ in range(9)} == {401}
 
 
-def test_bodies_of_untold_size_count_as_they_come(home: Home, local: LocalModel, keys: bytes) -> None:
+def test_bodies_of_untold_size_count_as_they_come(home, local, keys):
     """Bodies of keys and of requests: after both, 10 bytes less than there may be are owed."""
     clock = Clock(1000.0)
     (body,) = local.encrypt(local.interface.encode(np.ones(8))).values()
@@ -151,11 +146,11 @@ def test_bodies_of_untold_size_count_as_they_come(home: Home, local: LocalModel,
         assert http.post("/v1/models/scores/evaluate", content=body).status_code == 200
 
 
-def test_a_client_waits_as_it_is_told(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_waits_as_it_is_told(home, monkeypatch):
     clock = Clock(1000.0)
-    waited: list[float] = []
+    waited = []
 
-    def sleep(seconds: float) -> None:
+    def sleep(seconds):
         waited.append(seconds)
         clock.now += seconds
 
@@ -169,14 +164,14 @@ def test_a_client_waits_as_it_is_told(home: Home, monkeypatch: pytest.MonkeyPatc
     assert set(waited) == {2.0}
 
 
-def test_the_log_knows_whose_request_a_rate_refused() -> None:
+def test_the_log_knows_whose_request_a_rate_refused():
     """And nobody's without a token: that one is not counted."""
     limits = Limits(requests=0.01)
     tokens = SimpleNamespace(caller=lambda token: Caller(f"{token}.1", "1") if token == "alice" else None)
     service = SimpleNamespace(clients=tokens, rates=limits.rates)
     app = SimpleNamespace(state=SimpleNamespace(hemera=SimpleNamespace(service=service)))
 
-    def ask(token: str | None) -> tuple[int, Any]:
+    def ask(token):
         request = Request({"type": "http", "app": app, "headers": [], "path_params": {}})
         given = None if token is None else HTTPAuthorizationCredentials(scheme="Bearer", credentials=token)
         try:

@@ -1,15 +1,10 @@
 """What the server refuses: requests without a token, rubbish, keys of others, and what is too large."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import logging
 import os
-from pathlib import Path
-from typing import Any
 
-import httpx
 import numpy as np
 import pytest
 from starlette.requests import ClientDisconnect, Request
@@ -19,32 +14,30 @@ from hemera import errors, search
 from hemera.client.problems import Refused, error_of, refusal_of
 from hemera.client.wire import write_body
 from hemera.package.local_model import LocalModel
-from hemera.serving import Package
-from hemera.serving.home import Home
 from hemera.serving.metrics import Metrics
 from hemera.serving.refusals import answer_to, refuse
 from hemera.serving.routes import ROUTERS
 from hemera.serving.uploads import Upload
 
-from .conftest import Running, expected, serving
+from .conftest import expected, serving
 from .server_requests import EVALUATE, KEYS, code, request_of
 
 
-def test_each_route_wants_a_token(home: Home, tmp_path: Path) -> None:
+def test_each_route_wants_a_token(home, tmp_path):
     search.Index(np.eye(10, 8), "dot").save(tmp_path / "rows.index")
     home.add_index(tmp_path / "rows.index")
     home.clients.add("alice")
     routes = [
-        (method, route.path)  # type: ignore[attr-defined]
+        (method, route.path)
         for router in ROUTERS
         for route in router.routes
-        for method in route.methods  # type: ignore[attr-defined]
-        if route.path.startswith("/v1")  # type: ignore[attr-defined]
+        for method in route.methods
+        if route.path.startswith("/v1")
     ]
     assert len(routes) > 20
     own = {"{model}": "scores", "{index}": "rows", "{federation}": "fl"}
 
-    def ask(http: httpx.Client, method: str, path: str, names: dict[str, str]) -> httpx.Response:
+    def ask(http, method, path, names):
         for name, value in {**names, "{upload}": "0" * 32, "{place:path}": "ready/x"}.items():
             path = path.replace(name, value)
         return http.request(method, path, content=b"1" if method in ("PUT", "POST") else None)
@@ -71,10 +64,8 @@ def test_each_route_wants_a_token(home: Home, tmp_path: Path) -> None:
                 assert code(http.get(path)) == (405, "unknown_method")
 
 
-def test_a_secret_key_is_refused_and_never_on_the_disk(
-    server: Running, home: Home, local: LocalModel, keys: bytes, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    written: list[bytes] = []
+def test_a_secret_key_is_refused_and_never_on_the_disk(server, home, local, keys, monkeypatch):
+    written = []
     write = Upload.write
     monkeypatch.setattr(Upload, "write", lambda self, data: (written.append(data), write(self, data))[1])
     secret = bytes(local.secret_key)
@@ -93,7 +84,7 @@ def test_a_secret_key_is_refused_and_never_on_the_disk(
     assert not any(secret[64:96] in path.read_bytes() for path in home.root.rglob("*") if path.is_file())
 
 
-def test_rubbish_is_refused(server: Running, home: Home, local: LocalModel, keys: bytes) -> None:
+def test_rubbish_is_refused(server, home, local, keys):
     damaged = bytearray(keys)
     damaged[len(keys) // 2] ^= 1
     uploads = [
@@ -124,7 +115,7 @@ def test_rubbish_is_refused(server: Running, home: Home, local: LocalModel, keys
     assert list(home.incoming.iterdir()) == []
 
 
-def test_foreign_keys_are_refused(server: Running, home: Home, package: Package, keys: bytes) -> None:
+def test_foreign_keys_are_refused(server, home, package, keys):
     params = hm.ckks.Parameters.for_circuit(depth=3, scale_bits=40, slots=8, security=None, degree=1024)
     ctx = hm.Context(params, "cpu")
     other = ctx.generate_keys(ctx.generate_secret_key(), rotations=[1, 2, 4])
@@ -138,9 +129,7 @@ def test_foreign_keys_are_refused(server: Running, home: Home, package: Package,
         assert http.post(EVALUATE, content=request_of(local, np.ones(8))).status_code == 200
 
 
-def test_no_client_uses_the_keys_of_another(
-    server: Running, home: Home, local: LocalModel, keys: bytes
-) -> None:
+def test_no_client_uses_the_keys_of_another(server, home, local, keys):
     with server.http(home.clients.add("alice")) as alice, server.http(home.clients.add("bob")) as bob:
         assert alice.put(KEYS, content=keys).status_code == 201
         body = request_of(local, np.ones(8))
@@ -168,7 +157,7 @@ def test_no_client_uses_the_keys_of_another(
             assert code(later.post(EVALUATE, content=body)) == (409, "no_keys")
 
 
-def test_huge_bodies_are_refused(home: Home, local: LocalModel, keys: bytes) -> None:
+def test_huge_bodies_are_refused(home, local, keys):
     body = request_of(local, np.ones(8))
     with (
         serving(home, request_bytes=len(body), key_bytes=len(keys)) as server,
@@ -193,9 +182,7 @@ def test_huge_bodies_are_refused(home: Home, local: LocalModel, keys: bytes) -> 
     assert list(home.incoming.iterdir()) == []
 
 
-def test_a_full_store_and_a_full_disk(
-    home: Home, local: LocalModel, keys: bytes, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_store_and_a_full_disk(home, local, keys, monkeypatch):
     with (
         serving(home, store_bytes=2 * len(keys) - 1) as server,
         server.http(home.clients.add("alice")) as alice,
@@ -211,7 +198,7 @@ def test_a_full_store_and_a_full_disk(
             assert b" 507 " in raw.recv(1000)
         assert alice.delete(KEYS).status_code == 204
 
-        def full(*_: object) -> None:
+        def full(*_):
             raise OSError(errno.ENOSPC, "No space left on device")
 
         with monkeypatch.context() as patch:
@@ -244,9 +231,7 @@ def test_a_full_store_and_a_full_disk(
         (Refused(418, "teapot", "own text", 7), 418, "teapot"),
     ],
 )
-def test_what_a_client_is_told_of_an_error(
-    caplog: pytest.LogCaptureFixture, error: Exception, status: int, word: str
-) -> None:
+def test_what_a_client_is_told_of_an_error(caplog, error, status, word):
     """What is the client's own comes back as it was raised; failures of the server are for its log alone."""
     metrics = Metrics()
     with caplog.at_level(logging.INFO, logger="hemera.serving"):
@@ -263,7 +248,7 @@ def test_what_a_client_is_told_of_an_error(
         assert (type(raised), str(raised)) == (type(error), "own text")
         assert refusal_of(raised).body == found.body
     else:
-        assert (raised.status, raised.code) == (status, word)  # type: ignore[attr-defined]
+        assert (raised.status, raised.code) == (status, word)
         assert str(raised) == f"{found.message} (HTTP {status}, {word})"
 
 
@@ -282,14 +267,12 @@ def test_what_a_client_is_told_of_an_error(
         ("DELETE", 404, False, False, 9, 0),
     ],
 )
-def test_a_connection_whose_body_was_not_read_is_closed(
-    method: str, status: int, received: bool, expects: bool, pieces: int, read: int
-) -> None:
-    asked: list[int] = []
-    scope: dict[str, Any] = {"type": "http", "method": method, "headers": [(b"expect", b"100")] * expects}
+def test_a_connection_whose_body_was_not_read_is_closed(method, status, received, expects, pieces, read):
+    asked = []
+    scope = {"type": "http", "method": method, "headers": [(b"expect", b"100")] * expects}
     scope["hemera.received"] = received
 
-    async def receive() -> Any:
+    async def receive():
         asked.append(1)
         if len(asked) > pieces:
             return {"type": "http.disconnect"}

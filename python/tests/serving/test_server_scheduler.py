@@ -1,12 +1,8 @@
 """Requests that wait together run together, clients take turns, and nobody's failure is another's."""
 
-from __future__ import annotations
-
 import functools
 import random
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +11,6 @@ from hemera import errors
 from hemera.client.problems import Refused, refusal_of
 from hemera.objects.devices import DeviceOptions
 from hemera.package.local_model import LocalModel
-from hemera.serving import Package
 from hemera.serving.evaluation import Device, Evaluation
 from hemera.serving.metrics import Metrics
 from hemera.serving.scheduler import Scheduler
@@ -29,14 +24,14 @@ from .conftest import BOUND, expected
 class Bench:
     """A scheduler that begins when it is told to, and the keys of some clients."""
 
-    def __init__(self, package: Package, folder: Path, **limits: int) -> None:
+    def __init__(self, package, folder, **limits):
         self.package = package
         self.folder = folder
         self.loader = Loader(DeviceOptions("cpu", 1))
-        self.locals: dict[str, LocalModel] = {}
-        self.sessions: dict[str, Session] = {}
+        self.locals = {}
+        self.sessions = {}
         self.cache = SessionCache(1 << 30)
-        self.ran: list[tuple[str, int]] = []
+        self.ran = []
         metrics = Metrics()
         self.scheduler = Scheduler(
             [Device(self._session, lambda client, _: self.sessions.get(client), self.cache)],
@@ -44,7 +39,7 @@ class Bench:
             **{"waiting": 64, "batch": 32, **limits},
         )
 
-    def add(self, client: str) -> None:
+    def add(self, client):
         local = LocalModel(self.package.interface, security=None)
         path = self.folder / client
         path.write_bytes(local.generate_keys())
@@ -52,20 +47,20 @@ class Bench:
         session = self.loader.load(self.package, "Hemera", {"keys": path})
         run = session.run
 
-        def noted(requests: Any) -> Any:
+        def noted(requests):
             self.ran.append((client, len(requests)))
             return run(requests)
 
-        session.run = noted  # type: ignore[method-assign]
+        session.run = noted
         self.sessions[client] = session
 
-    def _session(self, client: str, model: str) -> Session:
+    def _session(self, client, model):
         session = self.sessions.get(client)
         if session is None:
             raise Refused(409, "no_keys", f"no keys for {model}")
         return session
 
-    def ask(self, client: str, rows: Any, level: int | None = None) -> Evaluation:
+    def ask(self, client, rows, level=None):
         local = self.locals[client]
         (array,) = local.interface.encode(np.asarray(rows))
         x = local.context.encrypt(local.context.encode(array, level=level), local.secret_key)
@@ -73,16 +68,16 @@ class Bench:
         self.scheduler.submit(request)
         return request
 
-    def read(self, request: Evaluation) -> Any:
+    def read(self, request):
         local = self.locals[request.client]
         return local.interface.decode(local.decrypt(request.answer.result(BOUND)))
 
 
 @pytest.fixture
-def bench(package: Package, tmp_path: Path) -> Any:
+def bench(package, tmp_path):
     made = []
 
-    def make(**limits: int) -> Bench:
+    def make(**limits):
         made.append(Bench(package, tmp_path, **limits))
         made[-1].add("alice")
         made[-1].add("bob")
@@ -93,11 +88,11 @@ def bench(package: Package, tmp_path: Path) -> Any:
         each.scheduler.stop()
 
 
-def rows(seed: int, *shape: int) -> Any:
+def rows(seed, *shape):
     return np.random.default_rng(seed).uniform(-1, 1, (*shape, 8))
 
 
-def test_what_waits_together_is_one_batch(bench: Any) -> None:
+def test_what_waits_together_is_one_batch(bench):
     b = bench()
     asked = [(b.ask(client, rows(at)), rows(at)) for at, client in enumerate(["alice", "bob", "alice"] * 3)]
     b.scheduler.start()
@@ -107,7 +102,7 @@ def test_what_waits_together_is_one_batch(bench: Any) -> None:
     assert b.ran == [("alice", 6), ("bob", 3)]
 
 
-def test_shapes_come_back_as_they_went(bench: Any) -> None:
+def test_shapes_come_back_as_they_went(bench):
     b = bench()
     asked = [(b.ask("alice", rows(9, *shape)), shape) for shape in [(), (1,), (4,), ()]]
     b.scheduler.start()
@@ -118,7 +113,7 @@ def test_shapes_come_back_as_they_went(bench: Any) -> None:
     assert b.ran == [("alice", 4)]
 
 
-def test_one_bad_request_harms_no_other(bench: Any) -> None:
+def test_one_bad_request_harms_no_other(bench):
     b = bench()
     good = b.ask("alice", rows(1))
     rubbish = Evaluation("alice", "scores", {"input": b"rubbish"})
@@ -138,7 +133,7 @@ def test_one_bad_request_harms_no_other(bench: Any) -> None:
     assert good.batch == 2
 
 
-def test_a_stop_answers_what_waits(bench: Any) -> None:
+def test_a_stop_answers_what_waits(bench):
     b = bench()
     waiting = b.ask("alice", rows(1))
     call = b.scheduler.call(lambda: 1)
@@ -149,7 +144,7 @@ def test_a_stop_answers_what_waits(bench: Any) -> None:
     assert not b.scheduler.alive
 
 
-def test_errors_of_a_session_are_answers(bench: Any) -> None:
+def test_errors_of_a_session_are_answers(bench):
     b = bench()
     request = b.ask("alice", rows(1))
     del b.sessions["alice"]
@@ -158,7 +153,7 @@ def test_errors_of_a_session_are_answers(bench: Any) -> None:
     assert b.scheduler.alive
 
 
-def test_inputs_are_for_the_keys_that_count_when_they_run(bench: Any) -> None:
+def test_inputs_are_for_the_keys_that_count_when_they_run(bench):
     """A client that replaces its keys while a request waits: nothing is left of the session before."""
     b = bench()
     before = b.sessions["alice"]
@@ -184,31 +179,31 @@ class Told(Session):
     """A session without keys. A request's file, as "a2x", tells its client, evaluations and form; the answer
     which ran together."""
 
-    memory_bytes = 1  # type: ignore[assignment]
+    memory_bytes = 1
 
-    def __init__(self, client: str) -> None:
+    def __init__(self, client):
         super().__init__()
         self.digest = f"keys of {client}"
 
-    def load(self, files: Any) -> Any:
+    def load(self, files):
         file = files["input"].decode()
 
-        def fit(other: Any) -> Any:
+        def fit(other):
             return other.values[2:].removesuffix("bad") == file[2:].removesuffix("bad")
 
         return SimpleNamespace(values=file, count=int(file[1]), single=True, fit=fit)
 
-    def run(self, requests: Any) -> list[Any]:
+    def run(self, requests):
         if any(each.endswith("bad") for each in requests):
             raise errors.NoiseError("bad")
         return ["+".join(requests).encode()] * len(requests)
 
-    def dump(self, outputs: Any, single: bool) -> dict[str, bytes]:
+    def dump(self, outputs, single):
         assert single
         return {"output": outputs}
 
 
-def plain_scheduler(devices: int, ready: Any = lambda *_: None, **limits: int) -> Scheduler:
+def plain_scheduler(devices, ready=lambda *_: None, **limits):
     sessions = {client: Told(client) for client in "abc"}
     own = [
         Device(lambda client, _: sessions[client], functools.partial(ready, number), SessionCache(1 << 30))
@@ -233,7 +228,7 @@ def plain_scheduler(devices: int, ready: Any = lambda *_: None, **limits: int) -
         ("a1 b1 a1bad", "a1 b1 noise"),
     ],
 )
-def test_requests_of_several_clients_run_together(asked: str, ran: str) -> None:
+def test_requests_of_several_clients_run_together(asked, ran):
     scheduler = plain_scheduler(1)
     requests = [Evaluation(each[0], "m", {"input": each.encode()}, joins=True) for each in asked.split()]
     for request in requests:
@@ -265,9 +260,7 @@ def test_requests_of_several_clients_run_together(asked: str, ran: str) -> None:
         ("012", "012", "012", "012"),
     ],
 )
-def test_which_devices_may_take_what_waits(
-    waiting: int, holders: str, busy: str, first: str, more: str
-) -> None:
+def test_which_devices_may_take_what_waits(waiting, holders, busy, first, more):
     scheduler = plain_scheduler(3, lambda number, *_: Told("a") if str(number) in holders else None, batch=2)
     for _ in range(waiting):
         scheduler.submit(Evaluation("a", "m", {"input": b"a1"}))
@@ -283,12 +276,12 @@ def test_which_devices_may_take_what_waits(
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_any_requests_in_any_order(seed: int) -> None:
+def test_any_requests_in_any_order(seed):
     """Who is refused, by the requests that wait; then what ran together: of one client, model and form."""
     rng = random.Random(seed)
     batch = rng.choice([1, 2, 4])
     scheduler = plain_scheduler(rng.choice([1, 2]), waiting=3, batch=batch)
-    queues: dict[tuple[str, str], list[Evaluation]] = {}
+    queues = {}
     for _ in range(60):
         place = rng.choice("abc"), rng.choice("mn")
         own = queues.setdefault(place, [])

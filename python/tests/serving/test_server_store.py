@@ -1,7 +1,5 @@
 """Keys on disk: whole or not there, whatever happens; the memory of a client that makes and sends them."""
 
-from __future__ import annotations
-
 import errno
 import functools
 import hashlib
@@ -11,25 +9,21 @@ import random
 import shutil
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from hemera.client.problems import Refused
 from hemera.serving.store import Store
-from hemera.serving.uploads import Upload
 
 from ..beside import printed
 from ..refusals import raises
 
-Place = tuple[str, str]
 
-
-def make(folder: Path, limit: int = 10_000) -> Store:
+def make(folder, limit=10_000):
     return Store(folder / "keys", folder / "incoming", limit)
 
 
-def fill(store: Store, files: dict[str, bytes], client: str = "alice", model: str = "m") -> Upload:
+def fill(store, files, client="alice", model="m"):
     upload = store.begin(client, model, 5_000)
     for name, data in files.items():
         upload.begin(name)
@@ -38,7 +32,7 @@ def fill(store: Store, files: dict[str, bytes], client: str = "alice", model: st
     return upload
 
 
-def test_a_set_is_there_after_a_restart(tmp_path: Path) -> None:
+def test_a_set_is_there_after_a_restart(tmp_path):
     store = make(tmp_path)
     store.commit(fill(store, {"keys": b"a" * 100}, "alice", "m"), "Hemera")
     store.commit(fill(store, {"context": b"c", "galois": b"g" * 10}, "bob", "m"), "SEAL")
@@ -55,9 +49,7 @@ def test_a_set_is_there_after_a_restart(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(["alice", "bob", "carol"])))
-def test_numbers_go_on_after_a_restart_whoever_has_the_highest(
-    tmp_path: Path, order: tuple[str, ...]
-) -> None:
+def test_numbers_go_on_after_a_restart_whoever_has_the_highest(tmp_path, order):
     store = make(tmp_path)
     known = [store.commit(fill(store, {"keys": b"k"}, client), "Hemera").generation for client in order]
     for client in order:  # each again, after a restart
@@ -71,7 +63,7 @@ def test_numbers_go_on_after_a_restart_whoever_has_the_highest(
         assert found.files["keys"].read_bytes() == client.encode()
 
 
-def test_what_a_kill_leaves_behind_is_removed(tmp_path: Path) -> None:
+def test_what_a_kill_leaves_behind_is_removed(tmp_path):
     store = make(tmp_path)
     found = store.commit(fill(store, {"keys": b"good"}, "alice", "m"), "Hemera")
     fill(store, {"keys": b"half"})  # neither committed nor discarded
@@ -98,7 +90,7 @@ def test_what_a_kill_leaves_behind_is_removed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["context", "galois"])
-def test_a_set_is_there_with_all_its_files(tmp_path: Path, name: str) -> None:
+def test_a_set_is_there_with_all_its_files(tmp_path, name):
     store = make(tmp_path)
     found = store.commit(fill(store, {"context": b"c", "galois": b"g"}), "SEAL")
     assert found.describe() == {"library": "SEAL", "digest": found.digest, "bytes": 2}
@@ -114,11 +106,11 @@ def test_a_set_is_there_with_all_its_files(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("when", ["write", "sync", "rename"])
-def test_a_full_disk_leaves_no_half_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str) -> None:
+def test_a_full_disk_leaves_no_half_set(tmp_path, monkeypatch, when):
     store = make(tmp_path)
     before = store.commit(fill(store, {"keys": b"before"}, "alice", "m"), "Hemera")
 
-    def full(*_: object) -> None:
+    def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     upload = store.begin("alice", "m", 5_000)
@@ -142,7 +134,7 @@ def test_a_full_disk_leaves_no_half_set(tmp_path: Path, monkeypatch: pytest.Monk
         assert each.bytes == 6
 
 
-def test_a_disk_that_is_really_full(tmp_path: Path) -> None:
+def test_a_disk_that_is_really_full(tmp_path):
     """/dev/full in the place of the file: the system's own error."""
     store = make(tmp_path)
     upload = store.begin("alice", "m", 5_000)
@@ -156,9 +148,7 @@ def test_a_disk_that_is_really_full(tmp_path: Path) -> None:
     assert store.bytes == 0
 
 
-def lacking(
-    sets: dict[Place, int], arriving: dict[Upload, tuple[Place, int]], upload: Upload, size: int
-) -> str:
+def lacking(sets, arriving, upload, size):
     """The limit by which `size` bytes more of an upload are refused; "" where they are taken."""
     (client, model), own = arriving[upload]
     others = sum(count for (each, name), count in sets.items() if each == client and name != model)
@@ -172,13 +162,13 @@ def lacking(
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_any_calls_in_any_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+def test_any_calls_in_any_order(tmp_path, monkeypatch, seed):
     """Uploads, removals, restarts and folders that go beside the server: two dictionaries are the judge."""
     monkeypatch.setattr(os, "fsync", lambda _: None)
     rng, store = random.Random(seed), Store(tmp_path / "keys", tmp_path / "incoming", 100, each=60)
-    sets: dict[Place, int] = {}
-    arriving: dict[Upload, tuple[Place, int]] = {}
-    gone: set[Place] = set()
+    sets = {}
+    arriving = {}
+    gone = set()
     generations = [0]
     for _ in range(150):
         place = rng.choice("ab"), rng.choice("mno")
@@ -200,7 +190,7 @@ def test_any_calls_in_any_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                 if what == "write" and count + size > upload._limit:
                     told = "may have 30 bytes" if upload._limit == 30 else "may have 200 bytes"
                 call = upload.write if what == "write" else functools.partial(store.require_room, upload)
-                given: Any = bytes(size) if what == "write" else size
+                given = bytes(size) if what == "write" else size
                 if told:
                     raises(Refused, told, call, given)
                 else:
@@ -272,7 +262,7 @@ print(whole, streamed, peak() - before)
 """
 
 
-def test_a_digit_of_a_key_is_in_memory_at_a_time() -> None:
+def test_a_digit_of_a_key_is_in_memory_at_a_time():
     """Fifty keys: what the process takes more is that of three in a file, or of all, made at once."""
     whole, streamed, at_once = map(int, printed(PROGRAM).split())
     assert streamed < 3 / 50 * whole < whole < at_once
@@ -294,7 +284,7 @@ print(sum(each.memory_bytes for each in held[1:]), resident() - before)
 """
 
 
-def test_keys_take_the_memory_that_they_are_counted_for() -> None:
+def test_keys_take_the_memory_that_they_are_counted_for():
     """Blocks of 2.6 MiB, of which an eighth may be lost, and no huge page for the rest of one."""
     counted, taken = map(int, printed(LOADED).split())
     assert counted > 8 * 10e6

@@ -1,21 +1,15 @@
 """What a server has and does, without HTTP: where keys go, what is refused, and files that move."""
 
-from __future__ import annotations
-
 import contextlib
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from hemera import search
 from hemera.client.problems import Refused
-from hemera.serving import Package
 from hemera.serving import server as server_module
 from hemera.serving.configuration import Configuration
-from hemera.serving.home import Home
 from hemera.serving.service import Service
 from hemera.serving.settings import Settings
 
@@ -23,7 +17,7 @@ from .indexes.index_cases import VECTORS
 from .test_session_cache import Kept
 
 
-def service_of(home: Home, device: str = "cpu,cpu,cpu", **limits: Any) -> Service:
+def service_of(home, device="cpu,cpu,cpu", **limits):
     return Service(home, Settings(device=device, threads=1, **limits))
 
 
@@ -38,7 +32,7 @@ def service_of(home: Home, device: str = "cpu,cpu,cpu", **limits: Any) -> Servic
         ("5|4 0|4 1", 1),
     ],
 )
-def test_keys_go_to_the_device_with_the_fewest_bytes(home: Home, sizes: str, device: int) -> None:
+def test_keys_go_to_the_device_with_the_fewest_bytes(home, sizes, device):
     service = service_of(home)
     for cache, own in zip(service.caches, sizes.split("|"), strict=True):
         for at, size in enumerate(own.split()):
@@ -47,7 +41,7 @@ def test_keys_go_to_the_device_with_the_fewest_bytes(home: Home, sizes: str, dev
 
 
 @pytest.mark.parametrize("device", [0, 1, None])
-def test_new_keys_take_the_place_of_those_before_on_all_devices(home: Home, device: int | None) -> None:
+def test_new_keys_take_the_place_of_those_before_on_all_devices(home, device):
     service = service_of(home)
     for cache in service.caches:
         for client in ("alice", "bob"):
@@ -74,7 +68,7 @@ def test_new_keys_take_the_place_of_those_before_on_all_devices(home: Home, devi
 
 
 @pytest.mark.parametrize("given", [1, 1 << 22, 1 << 50])
-def test_what_an_upload_may_have(home: Home, package: Package, given: int) -> None:
+def test_what_an_upload_may_have(home, package, given):
     service = service_of(home, "cpu", key_bytes=given)
     needed = package.interface.key_bytes_at_most
     more = max(package.params.switching_key_bytes, 1 << 20)
@@ -92,7 +86,7 @@ def test_what_an_upload_may_have(home: Home, package: Package, given: int) -> No
     assert (refused.value.status, refused.value.code) == (409, "model_changed")
 
 
-def test_an_index_whose_file_goes_and_comes_back_is_served_again(home: Home, tmp_path: Path) -> None:
+def test_an_index_whose_file_goes_and_comes_back_is_served_again(home, tmp_path):
     """Also the same file with the same times, where a model had its name for a while."""
     search.Index(VECTORS, "dot", exact=True).save(tmp_path / "rows.index")
     home.add_index(tmp_path / "rows.index")
@@ -129,18 +123,16 @@ def test_an_index_whose_file_goes_and_comes_back_is_served_again(home: Home, tmp
         ("2001:db8::7", "[2001:db8::7]", False),
     ],
 )
-def test_the_address_that_is_told(
-    home: Home, monkeypatch: pytest.MonkeyPatch, host: str, address: str, is_local: bool, tls: bool
-) -> None:
-    logged: list[str] = []
-    told: list[str] = []
+def test_the_address_that_is_told(home, monkeypatch, host, address, is_local, tls):
+    logged = []
+    told = []
 
     class Listening:
-        def getsockname(self) -> tuple[str, int]:
+        def getsockname(self):
             return host, 8123
 
     @contextlib.contextmanager
-    def listen(*given: Any) -> Iterator[Any]:
+    def listen(*given):
         assert given == (host, 0)
         yield Listening()
 

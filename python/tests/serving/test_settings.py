@@ -1,7 +1,5 @@
 """Limits of a server, and its configuration: a file, over it the environment, over both the command."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import re
@@ -9,13 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
 from hemera import _machine, errors
 from hemera.serving.configuration import Configuration, configure
-from hemera.serving.home import Home
 from hemera.serving.settings import GIB, MIB, Settings
 
 from ..refusals import raises
@@ -41,9 +37,7 @@ NUMBERS = [
         ({"client_store_bytes": 7}, 256 * MIB),
     ],
 )
-def test_a_clients_share_has_room_for_its_largest_body(
-    limits: dict[str, int], share: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_clients_share_has_room_for_its_largest_body(limits, share, monkeypatch):
     monkeypatch.setattr("hemera._machine.memory_bytes", lambda: 16 * GIB)
     assert Settings(**limits).waiting_of_client == share
 
@@ -52,12 +46,12 @@ def test_a_clients_share_has_room_for_its_largest_body(
     ("limits", "share"),
     [({}, 16 << 30), ({"store_bytes": 1003}, 250), ({"store_bytes": 9, "client_store_bytes": 8}, 8)],
 )
-def test_a_clients_share_of_the_store(limits: dict[str, int], share: int) -> None:
+def test_a_clients_share_of_the_store(limits, share):
     assert Settings(**limits).store_of_client == share
 
 
 @pytest.mark.parametrize("name", NUMBERS)
-def test_each_limit_is_above_nothing(name: str) -> None:
+def test_each_limit_is_above_nothing(name):
     assert len(NUMBERS) == 30
     for wrong in (0, -1, math.nan):
         if name in ("graphs", "drain_seconds") and wrong == 0:
@@ -69,7 +63,7 @@ def test_each_limit_is_above_nothing(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in NUMBERS if name.endswith("_seconds")])
-def test_no_time_is_endless(name: str) -> None:
+def test_no_time_is_endless(name):
     assert getattr(Settings(**{name: 999_999_999}), name) == 999_999_999
     raises(errors.ParameterError, f"{name} must be below 1e", Settings, **{name: 1e9})
 
@@ -84,9 +78,7 @@ def test_no_time_is_endless(name: str) -> None:
         (257 * GIB, "auto", 128 * GIB, 16448 * MIB),
     ],
 )
-def test_memory_follows_from_the_machine(
-    memory: int, device: str, keys: int, waiting: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_memory_follows_from_the_machine(memory, device, keys, waiting, monkeypatch):
     monkeypatch.setattr("hemera._machine.memory_bytes", lambda: memory)
     monkeypatch.setattr("hemera._core.find_cuda_devices", lambda: SimpleNamespace(devices=[]))
     settings = Settings(device=device)
@@ -94,7 +86,7 @@ def test_memory_follows_from_the_machine(
     assert Settings(device=device, loaded_key_bytes=7).loaded_of_device == 7
 
 
-def test_a_gpu_has_its_own_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_gpu_has_its_own_memory(monkeypatch):
     monkeypatch.setattr("hemera._machine.memory_bytes", lambda: 9 * GIB)
     found = [
         SimpleNamespace(memory_bytes=each * GIB, problem=why)
@@ -108,7 +100,7 @@ def test_a_gpu_has_its_own_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
 
 
-def test_the_largest_body_fits_what_waits() -> None:
+def test_the_largest_body_fits_what_waits():
     assert Settings(request_bytes=1000, waiting_bytes=1000).request_bytes == 1000
     with pytest.raises(errors.ParameterError, match=r"no request of 1001 bytes .* may have 1000 together"):
         Settings(request_bytes=1001, waiting_bytes=1000)
@@ -118,7 +110,7 @@ def test_the_largest_body_fits_what_waits() -> None:
 @pytest.mark.parametrize(
     ("device", "names"), [("cpu", ["cpu"]), ("cpu, cpu", ["cpu", "cpu"]), ("auto", ["auto"])]
 )
-def test_devices_by_names(device: str, names: list[str]) -> None:
+def test_devices_by_names(device, names):
     settings = Settings(device=device, threads=2, storage="packed", keys="host")
     assert [each.options.device for each in settings.places] == names
     for each in settings.places:
@@ -130,7 +122,7 @@ def test_devices_by_names(device: str, names: list[str]) -> None:
 tomllib = pytest.importorskip("tomllib")
 
 
-def printed(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def printed(*words, **environment):
     """The command's answer to --print-config."""
     return subprocess.run(
         [sys.executable, "-m", "hemera", "serve", "--print-config", *words],
@@ -142,7 +134,7 @@ def printed(*words: str, **environment: str) -> subprocess.CompletedProcess[str]
     )
 
 
-def test_flags_over_the_environment_over_the_file(tmp_path: Path) -> None:
+def test_flags_over_the_environment_over_the_file(tmp_path):
     file = tmp_path / "serve.toml"
     file.write_text(
         'batch = 3\nconnections = 5\nport = 7\nstore_bytes = "3GiB"\norigins = ["https://a.example"]\n'
@@ -159,7 +151,7 @@ def test_flags_over_the_environment_over_the_file(tmp_path: Path) -> None:
     assert tomllib.loads(by_name.stdout)["batch"] == 3
 
 
-def test_what_is_printed_can_be_given_back_and_has_no_secrets(tmp_path: Path) -> None:
+def test_what_is_printed_can_be_given_back_and_has_no_secrets(tmp_path):
     file = tmp_path / "serve.toml"
     words = ["--tls-certificate", 'a "b" \\é.pem', "--tls-key", "k", "--max-loaded-keys", "1000", "home"]
     first = printed(*words, HEMERA_SERVE_TLS_KEY_PASSWORD="hunter2", HEMERA_SERVE_SWEEP_SECONDS="0.25")
@@ -197,7 +189,7 @@ def test_what_is_printed_can_be_given_back_and_has_no_secrets(tmp_path: Path) ->
         ("batch = 0", "batch must be above 0"),
     ],
 )
-def test_what_is_wrong_is_named(text: str, told: str, tmp_path: Path) -> None:
+def test_what_is_wrong_is_named(text, told, tmp_path):
     file = tmp_path / "serve.toml"
     file.write_text(text)
     with pytest.raises(errors.ParameterError) as found:
@@ -205,7 +197,7 @@ def test_what_is_wrong_is_named(text: str, told: str, tmp_path: Path) -> None:
     assert told in str(found.value)
 
 
-def test_variables_with_wrong_names_are_refused(tmp_path: Path) -> None:
+def test_variables_with_wrong_names_are_refused(tmp_path):
     with pytest.raises(errors.ParameterError, match=r"BATHC'\. Did you mean 'HEMERA_SERVE_BATCH"):
         configure({}, environment={"HEMERA_SERVE_BATHC": "3", "HEMERA_TOKEN": "x"})
     assert configure({}, environment={"HEMERA_SERVE_BATCH": ""}).batch == Configuration().batch
@@ -222,9 +214,7 @@ def test_variables_with_wrong_names_are_refused(tmp_path: Path) -> None:
         ("3:cpu:/c\n", {"memory/c/memory.limit_in_bytes": "3000"}, None),
     ],
 )
-def test_memory_is_that_of_the_control_group(
-    groups: str, files: dict[str, str], memory: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_memory_is_that_of_the_control_group(groups, files, memory, tmp_path, monkeypatch):
     machine = _machine.memory_bytes()
     own = tmp_path / "self"
     own.write_text(groups)
@@ -236,17 +226,11 @@ def test_memory_is_that_of_the_control_group(
     assert _machine.memory_bytes() == (memory or max(machine, _machine.memory_bytes()))
 
 
-def test_a_server_of_a_file_alone(home: Home, tmp_path: Path) -> None:
+def test_a_server_of_a_file_alone(home, tmp_path):
     """Also limits that no option has; the file names the folder."""
     token = home.clients.add("alice")
     file = tmp_path / "serve.toml"
-    told: dict[str, Any] = {
-        "home": str(home.root),
-        "port": 0,
-        "device": "cpu",
-        "batch": 2,
-        "sweep_seconds": 0.5,
-    }
+    told = {"home": str(home.root), "port": 0, "device": "cpu", "batch": 2, "sweep_seconds": 0.5}
     file.write_text("".join(f"{name} = {value!r}\n" for name, value in told.items()))
     with Process(None, "--config", str(file)) as process:
         with client_of(process.url, token) as client:

@@ -1,10 +1,6 @@
 """Models whose encoded matrices do not fit into memory, and models of integers that bootstrap."""
 
-from __future__ import annotations
-
 import warnings
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -22,7 +18,7 @@ from hemera.errors import (
 )
 from hemera.program.operations import Place
 from hemera.program.values import Form
-from hemera.serving import Interface, Package, PreparedModel
+from hemera.serving import Interface, Package
 
 from ..refusals import raises
 
@@ -32,19 +28,19 @@ MATRICES = RNG.uniform(-1, 1, (3, SIZE, SIZE)) / SIZE
 X = RNG.uniform(-1, 1, SIZE)
 
 
-def network(x: Any) -> Any:
+def network(x):
     for matrix in MATRICES:
         x = (matrix @ x + 0.5) ** 2
     return x
 
 
 @pytest.fixture(scope="module")
-def plan() -> Any:
+def plan():
     params = hm.ckks.Parameters.for_circuit(6, scale_bits=40, range_bits=8, degree=2048, security=None)
     return hm.compile(network, hm.ArraySpec((SIZE,), (-1, 1)), params=params)
 
 
-def results(plan: Any, model: PreparedModel, context: hm.Context, runs: int = 2) -> Any:
+def results(plan, model, context, runs=2):
     secret = context.generate_secret_key()
     evaluator = model.bind(plan.generate_keys(context, secret))
     (values,) = plan.package.interface.encode(X)
@@ -56,7 +52,7 @@ def results(plan: Any, model: PreparedModel, context: hm.Context, runs: int = 2)
 
 @pytest.mark.parametrize("part", [0.0, 0.4, 0.7, 1.0])
 @pytest.mark.fact_of_the_cpu("bytes that the CPU's pool hands out")
-def test_given_memory_is_kept(plan: Any, part: float) -> None:
+def test_given_memory_is_kept(plan, part):
     context = hm.Context(plan.params, threads=1)
     whole = sum(context_free(plan).encoded_bytes)
     allowed = int(part * whole)
@@ -71,13 +67,12 @@ def test_given_memory_is_kept(plan: Any, part: float) -> None:
     assert context.memory_used - encoded < min(own for own in model.encoded_bytes if own)
 
 
-def context_free(plan: Any) -> PreparedModel:
+def context_free(plan):
     """The model without anything encoded."""
-    found: PreparedModel = plan.prepare(hm.Context(plan.params, threads=1), weights_memory=0)
-    return found
+    return plan.prepare(hm.Context(plan.params, threads=1), weights_memory=0)
 
 
-def test_streamed_matrices_have_no_graph(plan: Any) -> None:
+def test_streamed_matrices_have_no_graph(plan):
     context = hm.Context(plan.params, threads=1)
     model = plan.prepare(context, weights_memory=0)
     assert not model.captures
@@ -88,7 +83,7 @@ def test_streamed_matrices_have_no_graph(plan: Any) -> None:
         model.capture(model.bind(plan.generate_keys(context, secret)), [x])
 
 
-def test_a_limit_of_memory_is_kept(plan: Any) -> None:
+def test_a_limit_of_memory_is_kept(plan):
     """With all matrices in memory, keys or runs would not fit."""
     cost = plan.cost()
     everything = cost.key_bytes + cost.workspace_bytes + cost.plaintext_bytes
@@ -110,7 +105,7 @@ def test_a_limit_of_memory_is_kept(plan: Any) -> None:
 
 
 @pytest.mark.fact_of_the_cpu("bytes of its memory pool")
-def test_what_a_context_holds_already_takes_from_the_room(plan: Any) -> None:
+def test_what_a_context_holds_already_takes_from_the_room(plan):
     """As other models' matrices do: fewer of this one's fit by so much."""
     cost = plan.cost()
     own = context_free(plan).encoded_bytes
@@ -135,7 +130,7 @@ def test_what_a_context_holds_already_takes_from_the_room(plan: Any) -> None:
         assert plan.prepare(context).streamed_bytes == 0
 
 
-def test_matrices_are_encoded_anew_for_other_memory(plan: Any) -> None:
+def test_matrices_are_encoded_anew_for_other_memory(plan):
     """More room than before, or less: as a model that was made with it at once."""
     context = hm.Context(plan.params, threads=1)
     model = plan.prepare(context, weights_memory=0)
@@ -153,7 +148,7 @@ def test_matrices_are_encoded_anew_for_other_memory(plan: Any) -> None:
 
 
 @pytest.mark.fact_of_the_cpu("no limit of memory")
-def test_wrong_memory(plan: Any) -> None:
+def test_wrong_memory(plan):
     raises(ParameterError, "0 bytes or more", plan.prepare, hm.Context(plan.params), weights_memory=-1)
     assert hm.Context(plan.params).memory_limit is None
 
@@ -162,10 +157,10 @@ N, T = 2048, 65537
 KINDS = {"bfv": hm.bfv.Parameters, "bgv": hm.bgv.Parameters}
 
 
-def powers(bits: int, squares: int, **settings: Any) -> Any:
+def powers(bits, squares, **settings):
     """x^(2^bits), with a bootstrap after every `squares` of them; a second result that is less deep."""
 
-    def function(x: Any) -> Any:
+    def function(x):
         y = x
         for bit in range(1, bits + 1):
             y = y.square()
@@ -177,7 +172,7 @@ def powers(bits: int, squares: int, **settings: Any) -> Any:
 
 
 @pytest.fixture(scope="module", params=KINDS)
-def package(request: pytest.FixtureRequest) -> Package:
+def package(request):
     params = KINDS[request.param].for_bootstrapping("bfv11-test", plain_modulus=T)
     squares, bits = (2, 6) if request.param == "bfv" else (1, 3)
     model = serving.export(
@@ -186,7 +181,7 @@ def package(request: pytest.FixtureRequest) -> Package:
     return Package.load(bytes(model))
 
 
-def test_a_power_without_an_end(package: Package) -> None:
+def test_a_power_without_an_end(package):
     """The client reads the server's description; two requests at once."""
     bits = int(package.description)
     interface = Interface.from_dict(package.describe())
@@ -212,7 +207,7 @@ def test_a_power_without_an_end(package: Package) -> None:
     np.testing.assert_array_equal(clear["power"] % T, found[0])
 
 
-def test_the_passes_are_decided_and_one_bootstrap_is_listed(package: Package) -> None:
+def test_the_passes_are_decided_and_one_bootstrap_is_listed(package):
     boot = hm.circuits.IntegerBootstrap(package.params)
     own = [node.operation for node in package.program.nodes if node.operation.name == "exact bootstrap"]
     assert {each.passes for each in own} == {boot.passes} == {2}
@@ -238,7 +233,7 @@ def test_the_passes_are_decided_and_one_bootstrap_is_listed(package: Package) ->
             assert cost.operations[kind] == expected + one[kind] + two[kind]
 
 
-def test_inspect_names_the_bootstrap(package: Package, tmp_path: Path, capsys: Any) -> None:
+def test_inspect_names_the_bootstrap(package, tmp_path, capsys):
     package.save(tmp_path / "power.hemera-model")
     assert main(["inspect", str(tmp_path / "power.hemera-model")]) == 0
     told = capsys.readouterr().out
@@ -246,7 +241,7 @@ def test_inspect_names_the_bootstrap(package: Package, tmp_path: Path, capsys: A
     assert f"{package.program.operations['exact bootstrap']} exact bootstrap" in told
 
 
-def test_missing_keys_and_other_parameters_are_refused(package: Package) -> None:
+def test_missing_keys_and_other_parameters_are_refused(package):
     ctx = hm.Context(package.params, "cpu", threads=1)
     secret = ctx.generate_secret_key()
     usual = ctx.generate_keys(secret)
@@ -270,7 +265,7 @@ def test_missing_keys_and_other_parameters_are_refused(package: Package) -> None
         raises(FormatError, "passes", Interface.from_dict, told)
 
 
-def test_noise_that_a_bootstrap_does_not_take_is_refused(package: Package) -> None:
+def test_noise_that_a_bootstrap_does_not_take_is_refused(package):
     params = package.params
     with pytest.raises(NoiseError, match=r"bits of guaranteed noise budget, and a bootstrap needs 8\.5"):
         serving.export(powers(7, 6), inputs=N, name="late", params=params)
@@ -282,10 +277,10 @@ def test_noise_that_a_bootstrap_does_not_take_is_refused(package: Package) -> No
         spent.cost()
 
 
-def test_settings_belong_to_a_scheme(package: Package) -> None:
+def test_settings_belong_to_a_scheme(package):
     ckks = hm.ckks.Parameters.for_bootstrapping("test-40")
 
-    def exported(params: hm.Parameters, **settings: Any) -> Package:
+    def exported(params, **settings):
         return serving.export(lambda x: x.bootstrap(**settings), inputs=N // 2, name="m", params=params)
 
     for settings in ({"real": True}, {"iterations": 2}, {"merge_parts": True}):

@@ -1,24 +1,18 @@
 """Clients, their names, tokens and rights."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json
 import random
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from hemera import errors, search
 from hemera.cli import main
 from hemera.package.local_model import LocalModel
-from hemera.serving import Package
 from hemera.serving.clients import Clients
-from hemera.serving.home import Home
 from hemera.serving.sessions import Loader
 
 from ..refusals import raises
@@ -28,7 +22,7 @@ from .server_requests import EVALUATE, KEYS, code, request_of
 
 
 @pytest.mark.parametrize("name", ["a", "7", "team.alice", "a.b-c_d.2", "A" * 64, "a..b", "x-"])
-def test_names_that_are_taken_are_recognised_by_their_tokens(tmp_path: Path, name: str) -> None:
+def test_names_that_are_taken_are_recognised_by_their_tokens(tmp_path, name):
     clients = Clients(tmp_path / "clients")
     others = {each: clients.add(each) for each in ("team", "team.alic", "b")}
     token = clients.add(name)
@@ -45,7 +39,7 @@ def test_names_that_are_taken_are_recognised_by_their_tokens(tmp_path: Path, nam
 
 
 @pytest.mark.parametrize("name", ["", ".", ".a", "-a", "_a", "a.", "A" * 65, "a b", "a/b", "a\n", "ä", "a:b"])
-def test_names_that_are_not_taken(tmp_path: Path, name: str) -> None:
+def test_names_that_are_not_taken(tmp_path, name):
     clients = Clients(tmp_path / "clients")
     for ask in (clients.add, clients.remove):
         raises(errors.ParameterError, "needs a name of 1 to 64 letters", ask, name)
@@ -53,7 +47,7 @@ def test_names_that_are_not_taken(tmp_path: Path, name: str) -> None:
     assert clients.names() == []
 
 
-def test_tokens(tmp_path: Path) -> None:
+def test_tokens(tmp_path):
     clients = Clients(tmp_path / "clients")
     token = clients.add("alice")
     clients.add("bob")
@@ -66,11 +60,11 @@ def test_tokens(tmp_path: Path) -> None:
     raises(errors.MismatchError, "no client", clients.remove, "alice")
 
 
-def test_of_operators_who_add_one_client_at_once_one_gets_a_token(tmp_path: Path) -> None:
+def test_of_operators_who_add_one_client_at_once_one_gets_a_token(tmp_path):
     operators = [Clients(tmp_path / "clients") for _ in range(4)]
     together = threading.Barrier(len(operators))
 
-    def add(operator: Clients, name: str) -> str | None:
+    def add(operator, name):
         together.wait()
         try:
             return operator.add(name)
@@ -88,11 +82,11 @@ def test_of_operators_who_add_one_client_at_once_one_gets_a_token(tmp_path: Path
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_any_calls_in_any_order(tmp_path: Path, seed: int) -> None:
+def test_any_calls_in_any_order(tmp_path, seed):
     """Two processes share the folder: a dictionary of the tokens that count is the judge."""
     rng, processes = random.Random(seed), [Clients(tmp_path / "clients") for _ in range(2)]
-    tokens: dict[str, str] = {}
-    known: dict[str, str] = {}
+    tokens = {}
+    known = {}
     for _ in range(60):
         name, clients = rng.choice(["a", "a.b", "b", "B"]), rng.choice(processes)
         if rng.random() < 0.5:
@@ -110,7 +104,7 @@ def test_any_calls_in_any_order(tmp_path: Path, seed: int) -> None:
         assert clients.names() == sorted(tokens)
 
 
-def test_tokens_of_one_client(tmp_path: Path) -> None:
+def test_tokens_of_one_client(tmp_path):
     """Several at once, each with its end and what it is for; the identity is the same."""
     now = [1000.0]
     clients = Clients(tmp_path / "clients", clock=lambda: now[0])
@@ -150,7 +144,7 @@ def test_tokens_of_one_client(tmp_path: Path) -> None:
     assert len(clients.tokens("alice")) == 1
 
 
-def test_a_clients_file_of_an_earlier_version(tmp_path: Path) -> None:
+def test_a_clients_file_of_an_earlier_version(tmp_path):
     clients = Clients(tmp_path)
     hashed = hashlib.sha256(b"alice.secret").hexdigest()
     (tmp_path / "alice.json").write_text(json.dumps({"id": "0011", "token_sha256": hashed}))
@@ -175,16 +169,7 @@ def test_a_clients_file_of_an_earlier_version(tmp_path: Path) -> None:
         ([], 403, 403, 403, ""),
     ],
 )
-def test_what_a_token_is_for(
-    home: Home,
-    package: Package,
-    tmp_path: Path,
-    allow: list[str] | None,
-    scores: int,
-    second: int,
-    rows: int,
-    listed: str,
-) -> None:
+def test_what_a_token_is_for(home, package, tmp_path, allow, scores, second, rows, listed):
     package.save(tmp_path / "scores@2.hemera-model")
     home.add_model(tmp_path / "scores@2.hemera-model")
     home.aliases.put("live", {"scores": 1}, home.models()[0])
@@ -210,7 +195,7 @@ def test_what_a_token_is_for(
         assert federation == (200 if allow is None else 403)
 
 
-def test_a_token_takes_the_place_of_another_one(home: Home, tmp_path: Path) -> None:
+def test_a_token_takes_the_place_of_another_one(home, tmp_path):
     """While a server in a process of its own runs: no key is sent again, and the old token ends at once."""
     first = home.clients.add("alice")
     with Process(home.root, "--threads", "1") as process:
@@ -219,7 +204,7 @@ def test_a_token_takes_the_place_of_another_one(home: Home, tmp_path: Path) -> N
             require_scores(client)
         second = home.clients.add_token("alice", seconds=3600)
         home.clients.end_token("alice", home.clients.tokens("alice")[0].id)
-        sent: list[str] = []
+        sent = []
         with client_of(
             process.url, second, folder=folder, progress=lambda part, *_: sent.append(part)
         ) as client:
@@ -230,14 +215,12 @@ def test_a_token_takes_the_place_of_another_one(home: Home, tmp_path: Path) -> N
         assert process.stop() == 0
 
 
-def test_what_operators_do_is_recorded(
-    home: Home, package: Package, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_operators_do_is_recorded(home, package, tmp_path, capsys):
     """Each command adds its lines after those that are there, with names and digests, and no token."""
     file = home.root / "audit.jsonl"
     package.save(tmp_path / "scores@2.hemera-model")
     search.Index(VECTORS, "dot", exact=True).save(tmp_path / "rows.index")
-    steps: list[tuple[list[str], dict[str, Any]]] = [
+    steps = [
         (["serve", "--add-client", "alice"], {"what": "add-client", "client": "alice"}),
         (["clients", "token", "alice", "90", "scores"], {"what": "add-token", "allow": ["scores"]}),
         (["serve", "--add-model", str(tmp_path / "scores@2.hemera-model")], {"digest": package.digest}),
@@ -278,7 +261,7 @@ def test_what_operators_do_is_recorded(
     assert file.read_bytes().count(b"\n") == before.count(b"\n") + 1
 
 
-def test_a_line_that_can_not_be_written_is_an_error(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_that_can_not_be_written_is_an_error(home, monkeypatch):
     (home.root / "audit.jsonl").unlink()
     (home.root / "audit.jsonl").mkdir()
     assert main(["serve", str(home.root), "--add-client", "alice"]) == 1
@@ -288,7 +271,7 @@ def test_a_line_that_can_not_be_written_is_an_error(home: Home, monkeypatch: pyt
     assert json.loads((home.root / "audit.jsonl").read_text())["who"].endswith(" for eve")
 
 
-def test_keys_of_a_model_that_is_gone_can_be_removed(home: Home, keys: bytes, local: LocalModel) -> None:
+def test_keys_of_a_model_that_is_gone_can_be_removed(home, keys, local):
     """They fill their client's share: the refusal names them, and DELETE removes them."""
     token = home.clients.add("alice")
     home.model_file("other").write_bytes(b"")  # damaged, and not served
@@ -308,15 +291,13 @@ def test_keys_of_a_model_that_is_gone_can_be_removed(home: Home, keys: bytes, lo
         assert http.post(EVALUATE, content=request_of(local, ROWS)).status_code == 200
 
 
-def test_tenants_stay_within_the_memory_for_keys(
-    home: Home, package: Package, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tenants_stay_within_the_memory_for_keys(home, package, monkeypatch):
     """The bytes that the library counts in the context of all keys, when each set has just been loaded, are
     those before any key and at most 1.2 times the limit."""
-    used: list[int] = []
+    used = []
     load = Loader.load
 
-    def noted(self: Loader, *given: Any) -> Any:
+    def noted(self, *given):
         session = load(self, *given)
         used.append(self.context(package).memory_used)
         return session

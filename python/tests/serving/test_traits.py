@@ -1,10 +1,7 @@
 """What operations of programs say of themselves, against NumPy's results of all of them."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,18 +14,16 @@ from hemera.program.expected_noise import ExpectedNoise
 from hemera.program.program import Program
 from hemera.program.values import Form
 
-from ..conftest import Party
-
 RNG = np.random.default_rng(31)
 PARAMS = hm.ckks.Parameters.for_circuit(6, scale_bits=40, slots=8, degree=1024, security=None)
 CUBIC, TANH = hm.circuits.Polynomial([0.5, 0.25, 0, -0.1]), hm.circuits.tanh((-2, 2), bits=8)
 
 
-def examples(period: int, slots: int) -> dict[str, tuple[Any, tuple[int, ...], int]]:
+def examples(period, slots):
     """For each operation one with numbers that repeat, the batch that it takes, and how many of them."""
     numbers, matrix = np.tile(RNG.uniform(0.2, 1, (3, period)), slots // period), RNG.normal(size=(4, 3))
     rows, steps = RNG.integers(1, 9, (3, min(4, period))), (0, 1, 3)
-    one: list[Any] = [op.Negate(), op.Power(3), op.AddNumber(0.5), op.MultiplyNumber(0.5), op.Conjugate()]
+    one = [op.Negate(), op.Power(3), op.AddNumber(0.5), op.MultiplyNumber(0.5), op.Conjugate()]
     one += [op.AddArray(numbers[0]), op.MultiplyArray(numbers[1]), op.Sum(), op.Rotate(3), op.RotateRows(3)]
     one += [op.SwapRows(), op.Matmul(matrix), op.Map.of(steps, rows / 7), op.RowMap.of(steps, rows)]
     one += [op.OfPolynomial.of(CUBIC), op.OfNamedFunction("tanh", TANH.recipe), op.Bootstraps(real=True)]
@@ -46,13 +41,13 @@ CKKS = [name for name in ALL if "ckks" in op.OPERATIONS[name].schemes and name !
 REAL = ("polynomial", "function")
 
 
-def results(operation: Any, xs: list[Any], slots: int = 8) -> Any:
+def results(operation, xs, slots=8):
     program = Program(operation.schemes[0], [Form(slots, x.shape[:-1]) for x in xs])
     program.give(program.add(operation, *range(len(xs))))
     return program.evaluate_clear(xs)[0]
 
 
-def values(name: str) -> list[Any]:
+def values(name):
     """Operands of 8 slots: complex ones, but of functions."""
     found = RNG.uniform(-1, 1, (2, ALL[name][2], *ALL[name][1], 8))
     return list(found[0] if name in REAL else found[0] + 1j * found[1])
@@ -60,12 +55,12 @@ def values(name: str) -> list[Any]:
 
 @pytest.mark.parametrize(("whole", "period", "slots"), [(False, 8, 8), (True, 4, 32)])
 @pytest.mark.parametrize("name", ALL)
-def test_slots_of_several_samples_have_each_ones(name: str, whole: bool, period: int, slots: int) -> None:
+def test_slots_of_several_samples_have_each_ones(name, whole, period, slots):
     operation = examples(period, slots)[name][0]
     many = operation.with_samples(4, whole)
     assert many or ALL[name][1] or name in ("sum", "swap rows", "matmul")
 
-    def interleaved(own: Any) -> Any:
+    def interleaved(own):
         slot_by_slot = np.stack(own, axis=-1).reshape(*own[0].shape[:-1], -1)
         return np.tile(slot_by_slot, slots // period // 4 if whole else 1)
 
@@ -79,7 +74,7 @@ def test_slots_of_several_samples_have_each_ones(name: str, whole: bool, period:
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_what_is_linear_and_slot_by_slot(name: str) -> None:
+def test_what_is_linear_and_slot_by_slot(name):
     operation, factor = ALL[name][0], 0.25 if name in REAL else 0.25 - 0.5j
     xs, ys = values(name), values(name)
     together = results(operation, [x / 2 + factor * y for x, y in zip(xs, ys, strict=True)])
@@ -100,7 +95,7 @@ def test_what_is_linear_and_slot_by_slot(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CKKS)
-def test_drawn_noise_is_below_the_bounds(name: str) -> None:
+def test_drawn_noise_is_below_the_bounds(name):
     operation, shape, count = ALL[name]
     program = Program("ckks", [Form(8, shape)] * count)
     program.give(program.add(operation, *range(count)))
@@ -117,7 +112,7 @@ def test_drawn_noise_is_below_the_bounds(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in CKKS if op.OPERATIONS[name].scales])
-def test_scales_are_those_of_ciphertexts(name: str, ckks: Party) -> None:
+def test_scales_are_those_of_ciphertexts(name, ckks):
     operation = ALL[name][0].validated("ckks").without_rescale()
     xs = [ckks.ctx.encrypt(x.real, ckks.sk) for x in values(name)]
     plan = operation.plan(op.Place(ckks.ctx.params, xs[0].level, Form(8, xs[0].shape)))
@@ -125,14 +120,14 @@ def test_scales_are_those_of_ciphertexts(name: str, ckks: Party) -> None:
     assert operation.run(op.Running(ckks.ev, plan), *xs).scale == pytest.approx(wanted, rel=1e-6)
 
 
-def test_no_pass_has_a_list_of_operations() -> None:
+def test_no_pass_has_a_list_of_operations():
     """A file names at most two kinds of operations in `isinstance`, tuples and unions."""
     assert op.OPERATIONS.keys() - ALL == {"integers"}  # of digits alone
     top, kinds = Path(hm.__file__).parent, {kind.__name__ for kind in op.OPERATIONS.values()}
     names = {f"op.{kind}" for kind in kinds} | kinds - {"Multiply"}  # which arrays have too
     passes = [each for room in ("program", "package", "exporting") for each in top.glob(f"{room}/*.py")]
     for path in [*passes, *top.glob("compiler/**/*.py")]:
-        told: set[str] = set()
+        told = set()
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             is_asked = isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance"
             if is_asked or isinstance(node, (ast.Tuple, ast.List, ast.BinOp)):

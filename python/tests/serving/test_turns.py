@@ -1,12 +1,8 @@
 """The order of clients, and how long a batch is, by a clock that moves with what is computed alone."""
 
-from __future__ import annotations
-
 import math
 import random
-from collections.abc import Callable
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -17,36 +13,36 @@ from hemera.serving.session_cache import Session, SessionCache
 
 from .conftest import BOUND
 
-LINEAR: Callable[[int], float] = lambda count: 0.3 * count  # noqa: E731
-FLAT: Callable[[int], float] = lambda count: 0.3 + 0.003 * count  # noqa: E731
+LINEAR = lambda count: 0.3 * count  # noqa: E731
+FLAT = lambda count: 0.3 + 0.003 * count  # noqa: E731
 
 
 class Costly(Session):
     """A session whose evaluations take time on a clock of their own. A request's file is its evaluations."""
 
-    memory_bytes = 1  # type: ignore[assignment]
+    memory_bytes = 1
 
-    def __init__(self, bench: Bench, client: str) -> None:
+    def __init__(self, bench, client):
         super().__init__()
         self._bench, self._client = bench, client
 
-    def load(self, files: Any) -> Any:
+    def load(self, files):
         return self._inputs(int(files["input"]))
 
-    def _inputs(self, count: int) -> Any:
-        def divided(first: int) -> tuple[Any, Any]:
+    def _inputs(self, count):
+        def divided(first):
             return self._inputs(first), self._inputs(count - first)
 
         return SimpleNamespace(values=count, count=count, single=True, fit=lambda _: True, divided=divided)
 
-    def run(self, requests: Any) -> list[Any]:
+    def run(self, requests):
         self._bench.run(self._client, sum(requests))
         return list(requests)
 
-    def join(self, parts: Any) -> Any:
+    def join(self, parts):
         return sum(parts)
 
-    def dump(self, outputs: Any, single: bool) -> dict[str, bytes]:
+    def dump(self, outputs, single):
         assert single
         return {"output": str(outputs).encode()}
 
@@ -59,24 +55,24 @@ class Bench:
         seconds: that a batch may take.
     """
 
-    def __init__(self, cost: Callable[[int], float], seconds: float) -> None:
+    def __init__(self, cost, seconds):
         self.now, self._cost = 0.0, cost
-        self.ran: list[tuple[str, int]] = []
-        self.ended: dict[str, float] = {}
-        self.later: dict[int, Callable[[], Any]] = {}
+        self.ran = []
+        self.ended = {}
+        self.later = {}
         """What comes when so many batches have begun."""
         device = Device(lambda client, _: Costly(self, client), lambda *_: None, SessionCache(1 << 30))
         self.scheduler = Scheduler(
             [device], waiting=64, batch=32, metrics=Metrics(), seconds=seconds, clock=lambda: self.now
         )
 
-    def run(self, client: str, count: int) -> None:
+    def run(self, client, count):
         self.ran.append((client, count))
         self.later.pop(len(self.ran), lambda: None)()
         self.now += self._cost(count)
         self.ended[client] = self.now
 
-    def ask(self, client: str, count: int = 1, model: str = "m") -> Evaluation:
+    def ask(self, client, count=1, model="m"):
         request = Evaluation(client, model, {"input": str(count).encode()})
         self.scheduler.submit(request)
         return request
@@ -94,16 +90,14 @@ class Bench:
         (LINEAR, math.inf, [1] * 24, 1, 25.0),  # as without a limit
     ],
 )
-def test_a_quiet_client_beside_a_flood(
-    cost: Callable[[int], float], seconds: float, flood: list[int], at: int, ratio: float
-) -> None:
+def test_a_quiet_client_beside_a_flood(cost, seconds, flood, at, ratio):
     """It comes when a batch of the other one has just begun, and waits for this batch alone."""
     bench = Bench(cost, seconds)
-    came: list[float] = []
+    came = []
     requests = [bench.ask("flood", count) for count in flood]
-    asked: list[Evaluation] = []
+    asked = []
 
-    def come() -> None:
+    def come():
         came.append(bench.now)
         asked.append(bench.ask("quiet"))
 
@@ -121,7 +115,7 @@ def test_a_quiet_client_beside_a_flood(
         assert max(count for _, count in bench.ran) == min(32, sum(flood) - 3)
 
 
-def test_the_order_of_a_queue() -> None:
+def test_the_order_of_a_queue():
     """Clients have turns by their time: `a` has 30 evaluations in two models, `b` six, `c` comes late."""
     bench = Bench(lambda count: count / 4, 0.5)
     requests = [bench.ask("a", 10, model) for model in "mnm"] + [bench.ask("b", 3), bench.ask("b", 3)]
@@ -136,11 +130,11 @@ def test_the_order_of_a_queue() -> None:
     assert sum(count for client, count in bench.ran if client == "a") == 30
 
 
-def test_requests_that_are_given_up_between_their_parts_of_a_turn() -> None:
+def test_requests_that_are_given_up_between_their_parts_of_a_turn():
     """Requests of which nothing has run are not computed any more; one that has begun is."""
     bench = Bench(LINEAR, 0.05)
     requests = [bench.ask("a", count) for count in (1, 2, 2, 2)]
-    given_up: list[bool] = []
+    given_up = []
     bench.later = {2: lambda: given_up.extend(each.answer.cancel() for each in (requests[1], requests[3]))}
     bench.scheduler.start()
     assert requests[2].answer.result(BOUND) == {"output": b"2"}
@@ -151,7 +145,7 @@ def test_requests_that_are_given_up_between_their_parts_of_a_turn() -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_clients_that_always_wait_get_the_same_time(seed: int) -> None:
+def test_clients_that_always_wait_get_the_same_time(seed):
     """Within the longest batch of each, at any time (Goyal, Vin and Cheng, theorem 1)."""
     rng, turns = random.Random(seed), Turns()
     had = dict.fromkeys("abc", 0.0)
@@ -195,7 +189,7 @@ def test_clients_that_always_wait_get_the_same_time(seed: int) -> None:
         (0.05, "1:0.3 1:0.1", 2),
     ],
 )
-def test_how_many_evaluations_a_batch_has(seconds: float, ran: str, most: int | None) -> None:
+def test_how_many_evaluations_a_batch_has(seconds, ran, most):
     pace = Pace(seconds)
     for each in ran.split():
         count, _, took = each.partition(":")

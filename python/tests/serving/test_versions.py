@@ -1,12 +1,8 @@
 """Versions of a model side by side: which one a client gets, and that its answers are read by that one."""
 
-from __future__ import annotations
-
 import collections
 import itertools
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +11,6 @@ from sklearn.linear_model import LogisticRegression
 import hemera as hm
 from hemera import errors
 from hemera.cli import main
-from hemera.serving import Package
 from hemera.serving.clients import Aliases, chosen, is_model
 from hemera.serving.home import Home
 
@@ -27,12 +22,12 @@ from .test_replaced_models import data, package_of
 CLIENTS = [f"client{at}.{at:016x}" for at in range(4000)]
 
 
-def got(weights: dict[str, float], alias: str = "m") -> list[str]:
+def got(weights, alias="m"):
     return [chosen(alias, weights, client) for client in CLIENTS]
 
 
 @pytest.mark.parametrize("weights", [(1, 1), (90, 10), (0.5, 0.3, 0.2), (1e-9, 1), (3,)])
-def test_clients_are_shared_out_by_weights(weights: tuple[float, ...]) -> None:
+def test_clients_are_shared_out_by_weights(weights):
     """Within six standard deviations of the binomial distribution of each share."""
     named = {f"m@{at}": weight for at, weight in enumerate(weights)}
     count = collections.Counter(got(named))
@@ -43,7 +38,7 @@ def test_clients_are_shared_out_by_weights(weights: tuple[float, ...]) -> None:
     assert got(named) == got({model: 7 * weight for model, weight in reversed(named.items())})
 
 
-def test_another_weight_moves_clients_to_what_gained_alone() -> None:
+def test_another_weight_moves_clients_to_what_gained_alone():
     steps = [{"m@1": 100 - part, "m@2": part} for part in (1, 10, 11, 50, 99)]
     for before, after in itertools.pairwise(map(got, steps)):
         moved = {pair for pair in zip(before, after, strict=True) if len(set(pair)) == 2}
@@ -58,11 +53,11 @@ def test_another_weight_moves_clients_to_what_gained_alone() -> None:
     ("name", "is_one"),
     [("m", True), ("m@1", True), ("m@2026-11.b", True), ("m@", False), ("@1", False), ("m@1@2", False)],
 )
-def test_full_names(name: str, is_one: bool) -> None:
+def test_full_names(name, is_one):
     assert is_model(name) == is_one
 
 
-def test_an_alias_is_of_models_that_there_are(tmp_path: Path) -> None:
+def test_an_alias_is_of_models_that_there_are(tmp_path):
     aliases, reader = Aliases(tmp_path / "aliases"), Aliases(tmp_path / "aliases")
     there = ["m@1", "m@2"]
     assert aliases.names() == []
@@ -89,7 +84,7 @@ def test_an_alias_is_of_models_that_there_are(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def versions() -> list[tuple[Any, Package]]:
+def versions():
     """Version 1 knows a, b and c, version 2 b, c and d: whoever reads by the other's labels is always wrong.
     Both have the same parameters, and so the same keys do."""
     found = []
@@ -103,7 +98,7 @@ def versions() -> list[tuple[Any, Package]]:
 
 
 @pytest.fixture
-def home(tmp_path: Path, versions: list[tuple[Any, Package]]) -> Home:
+def home(tmp_path, versions):
     found = Home(tmp_path / "home")
     for at, (_, package) in enumerate(versions, 1):
         package.save(tmp_path / f"risk@{at}.hemera-model")
@@ -111,8 +106,8 @@ def home(tmp_path: Path, versions: list[tuple[Any, Package]]) -> Home:
     return found
 
 
-def test_versions_in_a_folder(home: Home, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    def listed(*words: str) -> list[list[str]]:
+def test_versions_in_a_folder(home, tmp_path, capsys):
+    def listed(*words):
         assert main(["models", str(home.root), *words]) == 0
         return [line.split() for line in capsys.readouterr().out.splitlines()]
 
@@ -148,7 +143,7 @@ def test_versions_in_a_folder(home: Home, tmp_path: Path, capsys: pytest.Capture
         (tmp_path / name).rename(tmp_path / "risk@1.hemera-model")
 
 
-def test_what_a_client_is_told_of_versions(home: Home, versions: list[tuple[Any, Package]]) -> None:
+def test_what_a_client_is_told_of_versions(home, versions):
     x = data("bc")[0][:3]
     digests = [package.digest for _, package in versions]
     home.aliases.put("live", {"risk@2": 1}, home.models()[0])
@@ -171,9 +166,7 @@ def test_what_a_client_is_told_of_versions(home: Home, versions: list[tuple[Any,
             assert code(http.get("/v1/models/risk@3")) == (404, "unknown_model")
 
 
-def test_no_answer_is_read_by_another_version_while_weights_change(
-    home: Home, versions: list[tuple[Any, Package]]
-) -> None:
+def test_no_answer_is_read_by_another_version_while_weights_change(home, versions):
     """A server in a process of its own under load: clients that run on, and such as begin during the
     roll-out, read 1,000 labels. Both models give these rows the same ones, and either's numbers of classes
     are wrong by the other's labels."""
@@ -182,10 +175,10 @@ def test_no_answer_is_read_by_another_version_while_weights_change(
     assert (right == versions[1][0].predict(x)).all()
     tokens = [home.clients.add(f"client{at}") for at in range(4)]
     shares = [(100, 0), (90, 10), (50, 50), (0, 100), (100, 0), (20, 80), (0, 100)]
-    wrong: list[Any] = []
-    read: list[int] = []
+    wrong = []
+    read = []
 
-    def ask(at: int, url: str) -> None:
+    def ask(at, url):
         client = client_of(url, tokens[at], patience=BOUND)
         random = np.random.default_rng(at)
         for turn in itertools.count():
@@ -204,7 +197,7 @@ def test_no_answer_is_read_by_another_version_while_weights_change(
         running = [pool.submit(ask, at, process.url) for at in range(len(tokens))]
         for at, (first, second) in enumerate(shares):
             home.aliases.put("risk", {"risk@1": first, "risk@2": second}, home.models()[0])
-            wait_until(lambda at=at: sum(read) >= 140 * at or any(each.done() for each in running))  # type: ignore[misc]
+            wait_until(lambda at=at: sum(read) >= 140 * at or any(each.done() for each in running))
         for each in running:
             each.result(BOUND)
         assert process.stop() == 0
@@ -217,7 +210,7 @@ def test_no_answer_is_read_by_another_version_while_weights_change(
     assert any(each.get("code") == "model_changed" for each in lines)
 
 
-def test_versions_of_other_parameters_by_turns(tmp_path: Path) -> None:
+def test_versions_of_other_parameters_by_turns(tmp_path):
     """Keys are kept for the name without its version: those of another ring are sent anew."""
     home, (rows, *weights) = Home(tmp_path / "home"), np.random.default_rng(0).uniform(-1, 1, (3, 4, 4))
     for at, own in enumerate(weights):

@@ -1,9 +1,6 @@
 """What a model runs before there is a request, and requests of several inputs."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,8 +12,8 @@ from hemera.errors import MismatchError, MissingKeyError
 from hemera.objects.devices import DeviceOptions
 from hemera.objects.evaluator import Evaluator
 from hemera.package.local_model import LocalModel
-from hemera.serving import InputSpec, Package, export
-from hemera.serving.sessions import Inputs, Loader, ModelSession, form_of, memory_of
+from hemera.serving import InputSpec, export
+from hemera.serving.sessions import Inputs, Loader, form_of, memory_of
 
 from ..refusals import raises
 
@@ -25,11 +22,11 @@ WEIGHTS, BIAS = RNG.normal(size=(12, 8)) / 4, RNG.normal(size=8)
 VALUES = {name: RNG.uniform(-1, 1, shape) for name, shape in (("x", (12,)), ("y", (8,)))}
 
 
-def two_inputs(x: Any, y: Any) -> Any:
+def two_inputs(x, y):
     return (x @ WEIGHTS + BIAS) ** 2 * y
 
 
-def model_of(scheme: str) -> Package:
+def model_of(scheme):
     if scheme == "bfv":
         specs = [hm.ArraySpec((12,), range=(0, 9)), hm.ArraySpec((8,), range=(0, 9))]
         whole = np.rint(WEIGHTS)
@@ -41,7 +38,7 @@ def model_of(scheme: str) -> Package:
 class Parties:
     """A client and a server of a model."""
 
-    def __init__(self, scheme: str) -> None:
+    def __init__(self, scheme):
         self.package = model_of(scheme)
         self.client, self.server = (hm.Context(self.package.params, threads=1) for _ in range(2))
         self.secret_key = self.client.generate_secret_key()
@@ -49,7 +46,7 @@ class Parties:
         self.model = self.package.prepare(self.server)
         self.ev = self.model.bind(self.server.load(bytes(keys)))
 
-    def sent(self, values: list[Any]) -> list[hm.Ciphertext]:
+    def sent(self, values):
         encoded = self.package.interface.encode(values)
         levels = self.package.interface.input_levels(self.client.params)
         own = [self.client.encode(x, level=level) for x, level in zip(encoded, levels, strict=True)]
@@ -57,29 +54,29 @@ class Parties:
 
 
 @pytest.fixture(scope="module", params=["ckks", "bfv"])
-def parties(request: pytest.FixtureRequest) -> Parties:
+def parties(request):
     return Parties(request.param)
 
 
-def values_of(parties: Parties, *requests: int) -> list[Any]:
+def values_of(parties, *requests):
     if parties.package.scheme == "bfv":
         return [RNG.integers(0, 10, (*requests, extent)) for extent in (12, 8)]
     return [RNG.uniform(-1, 1, (*requests, extent)) for extent in (12, 8)]
 
 
 @pytest.mark.parametrize("requests", [(), (3,)])
-def test_examples_are_as_clients_inputs(parties: Parties, requests: tuple[int, ...]) -> None:
+def test_examples_are_as_clients_inputs(parties, requests):
     sent = parties.sent(values_of(parties, *requests))
     examples = parties.model.examples(requests)
     assert [form_of(x) for x in examples] == [form_of(x) for x in sent]
     # A graph of the examples takes what clients send, and refuses other shapes and noise.
     graph = parties.model.capture(parties.ev, examples)
-    (found,) = graph(*sent)  # type: ignore[misc]
+    (found,) = graph(*sent)
     (wanted,) = parties.model.run(parties.ev, sent)
     assert bytes(found) == bytes(wanted)
 
 
-def test_examples_of_samples_in_imaginary_parts_are_complex() -> None:
+def test_examples_of_samples_in_imaginary_parts_are_complex():
     params = hm.ckks.Parameters.for_bootstrapping("test-40")
     spec = hm.ArraySpec((params.max_slots,), (-1, 1))
     package = hm.compile(lambda x: (x + 0.75 * np.roll(x, 3)) ** 2, spec, samples=2, params=params).package
@@ -92,12 +89,12 @@ def test_examples_of_samples_in_imaginary_parts_are_complex() -> None:
     (example,) = model.examples(encoded.shape[:-1])
     assert form_of(example) == form_of(sent)
     keys = model.bind(package.generate_keys(ctx, secret_key))
-    (found,) = model.capture(keys, [example])(sent)  # type: ignore[misc]
+    (found,) = model.capture(keys, [example])(sent)
     (wanted,) = model.run(keys, [sent])
     assert bytes(found) == bytes(wanted)
 
 
-def test_examples_are_encryptions(parties: Parties) -> None:
+def test_examples_are_encryptions(parties):
     """Encryptions under a key that nobody has: the client's opens nothing, and two are different."""
     first, second = (parties.model.examples()[0] for _ in range(2))
     assert bytes(first) != bytes(second)
@@ -110,12 +107,12 @@ def test_examples_are_encryptions(parties: Parties) -> None:
     assert all(each.max() > 1 for each in opened)
 
 
-def test_nothing_is_encoded_after_a_warm_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_encoded_after_a_warm_up(monkeypatch):
     parties = Parties("ckks")
-    made: list[object] = []
+    made = []
     encode = Evaluator._plain_operand
 
-    def counted(self: Evaluator, x: Any, given: Any, **options: Any) -> Any:
+    def counted(self, x, given, **options):
         if isinstance(given, np.ndarray):  # plaintexts are encoded already
             made.append(given)
         return encode(self, x, given, **options)
@@ -134,7 +131,7 @@ def test_nothing_is_encoded_after_a_warm_up(monkeypatch: pytest.MonkeyPatch) -> 
     assert np.abs(found - two_inputs(**VALUES)).max() < 2.0**-9
 
 
-def test_keys_of_others_are_refused(parties: Parties) -> None:
+def test_keys_of_others_are_refused(parties):
     other = hm.Context(hm.ckks.Parameters.for_circuit(1, security=None), threads=1)
     raises(MismatchError, "", parties.model.warm_up, other.generate_keys(other.generate_secret_key()))
     none = parties.server.generate_keys(parties.server.generate_secret_key(), relinearization=False)
@@ -142,7 +139,7 @@ def test_keys_of_others_are_refused(parties: Parties) -> None:
     raises(ValueError, "requests", parties.model.examples, (-1,))
 
 
-def test_examples_of_a_lower_level() -> None:
+def test_examples_of_a_lower_level():
     params = hm.ckks.Parameters.for_circuit(3, slots=8, security=None)
     specs = [hm.serving.InputSpec("x", 8, level=1), hm.serving.InputSpec("y", 8, shape=(2,))]
     package = hm.serving.export(lambda x, y: (x * x, y), inputs=specs, name="levels", params=params)
@@ -157,25 +154,25 @@ SLOTS = 1024
 
 
 @pytest.fixture(scope="module")
-def package() -> Package:
+def package():
     """Two inputs, of which the second one is a batch of two."""
     inputs = [InputSpec("x", 4), InputSpec("y", 4, shape=(2,))]
     return export(lambda x, y: x + y[0] * y[1], inputs=inputs, name="both", params=PARAMS)
 
 
 @pytest.fixture(scope="module")
-def own(package: Package) -> LocalModel:
+def own(package):
     return LocalModel(package.interface, security=None)
 
 
 @pytest.fixture(scope="module")
-def session(package: Package, own: LocalModel, tmp_path_factory: pytest.TempPathFactory) -> ModelSession:
+def session(package, own, tmp_path_factory):
     path = tmp_path_factory.mktemp("keys") / "keys"
     path.write_bytes(own.generate_keys())
     return Loader(DeviceOptions("cpu", 1)).load(package, "Hemera", {"keys": path})
 
 
-def files_of(own: LocalModel, *shapes: tuple[int, ...]) -> dict[str, bytes]:
+def files_of(own, *shapes):
     encrypted = [own.context.encrypt(np.ones((*shape, SLOTS), np.int64), own.secret_key) for shape in shapes]
     return {name: bytes(x) for name, x in zip("xy", encrypted, strict=True)}
 
@@ -190,9 +187,7 @@ def files_of(own: LocalModel, *shapes: tuple[int, ...]) -> dict[str, bytes]:
         (((3,), (3, 2)), (3,)),
     ],
 )
-def test_an_answer_has_an_axis_where_an_input_has_one(
-    package: Package, own: LocalModel, session: ModelSession, shapes: Any, shape: tuple[int, ...]
-) -> None:
+def test_an_answer_has_an_axis_where_an_input_has_one(package, own, session, shapes, shape):
     files = files_of(own, *shapes)
     inputs = session.load(files)
     assert (inputs.count, inputs.single) == (shape[0] if shape else 1, shape == ())
@@ -214,16 +209,14 @@ def test_an_answer_has_an_axis_where_an_input_has_one(
         (((1, 1), (2,)), errors.MismatchError, "input 'x' has the shape"),
     ],
 )
-def test_shapes_that_do_not_fit(
-    package: Package, own: LocalModel, session: ModelSession, shapes: Any, error: type, told: str
-) -> None:
+def test_shapes_that_do_not_fit(package, own, session, shapes, error, told):
     files = files_of(own, *shapes)
     raises(error, told, session.load, files)
     if "for" not in told:
         raises(error, told, memory_of, package, files, 32)
 
 
-def test_requests_that_are_refused_before_they_are_loaded(package: Package, own: LocalModel) -> None:
+def test_requests_that_are_refused_before_they_are_loaded(package, own):
     files = files_of(own, (3,), (3, 2))
     assert memory_of(package, files, 3) > 0
     raises(Refused, "2 evaluations at most", memory_of, package, files, 2)
@@ -235,7 +228,7 @@ def test_requests_that_are_refused_before_they_are_loaded(package: Package, own:
     assert refused.value.code == "secret_key"
 
 
-def test_what_runs_as_one_batch(own: LocalModel, session: ModelSession) -> None:
+def test_what_runs_as_one_batch(own, session):
     """Any numbers of evaluations; each request gets its own rows back."""
     counts = (1, 3, 2)
     asked = []
@@ -267,12 +260,10 @@ FORM = {"level": 3, "scale": 2.0**40, "size": 2, "slots": 8, "encoding": "slots"
         ("shape", (4, 2), True, True),
     ],
 )
-def test_inputs_that_differ_in_one_field(
-    at: int, field: str, value: Any, fits: bool, is_one_form: bool
-) -> None:
+def test_inputs_that_differ_in_one_field(at, field, value, fits, is_one_form):
     """Whether they run as one batch, and by one graph."""
     same, other = SimpleNamespace(**FORM), SimpleNamespace(**{**FORM, field: value})
-    one = Inputs([same, same], 4, False)  # type: ignore[list-item]
-    two = Inputs([other, same] if at == 0 else [same, other], 4, False)  # type: ignore[list-item]
+    one = Inputs([same, same], 4, False)
+    two = Inputs([other, same] if at == 0 else [same, other], 4, False)
     assert one.fit(two) == two.fit(one) == fits
-    assert (form_of(same) == form_of(other)) == is_one_form  # type: ignore[arg-type]
+    assert (form_of(same) == form_of(other)) == is_one_form

@@ -1,7 +1,5 @@
 """`python -m hemera` without its second of imports: each is a child of one process that has done them."""
 
-from __future__ import annotations
-
 import functools
 import json
 import os
@@ -10,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 SOURCE = """
@@ -38,7 +35,7 @@ runpy.run_module("hemera", run_name="__main__", alter_sys=True)
 
 
 @functools.cache
-def _channel() -> socket.socket:
+def _channel():
     own, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     words = [sys.executable, "-W", "ignore", "-c", SOURCE, str(other.fileno())]
     subprocess.Popen(words, pass_fds=[other.fileno()], stderr=subprocess.DEVNULL)  # ends with the channel
@@ -49,33 +46,33 @@ def _channel() -> socket.socket:
 class Warm:
     """What tests use of `subprocess.Popen`, with the errors as a text."""
 
-    def __init__(self, words: Sequence[str], environment: Mapping[str, str]) -> None:
+    def __init__(self, words, environment):
         errors, told = os.pipe(), os.pipe()
         asked = json.dumps([words, dict(environment), str(Path.cwd())]).encode()
         socket.send_fds(_channel(), [asked], [errors[1], told[1]])
         os.close(errors[1]), os.close(told[1])
         self.stderr, self._told = os.fdopen(errors[0]), os.fdopen(told[0], "rb", buffering=0)
         self.pid = int(self._told.read(100))
-        self.returncode: int | None = None
+        self.returncode = None
 
-    def poll(self, timeout: float = 0) -> int | None:
+    def poll(self, timeout=0):
         """The exit status, or minus the signal, of a process that has ended."""
         if self.returncode is None and select.select([self._told], [], [], timeout)[0]:
             self.returncode = int(self._told.read(100))
             self._told.close()
         return self.returncode
 
-    def wait(self, timeout: float) -> int:
+    def wait(self, timeout):
         found = self.poll(timeout)
         assert found is not None, "it has not ended"
         return found
 
-    def send_signal(self, number: int) -> None:
+    def send_signal(self, number):
         if self.poll() is None:
             os.kill(self.pid, number)
 
-    def terminate(self) -> None:
+    def terminate(self):
         self.send_signal(signal.SIGTERM)
 
-    def kill(self) -> None:
+    def kill(self):
         self.send_signal(signal.SIGKILL)

@@ -7,12 +7,9 @@ tables, each with rows and the margins that its library gives for them. Needs bo
 The committed files are of xgboost 3.2.0, LightGBM 4.7.0 and scikit-learn 1.9.1 (each says so itself).
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
 import lightgbm
 import numpy as np
@@ -25,7 +22,7 @@ MISSING = 0.2
 """Part of the values of the tables with holes."""
 
 
-def write(name: str, library: Any, how: str, model: dict[str, Any], rows: Any, margins: Any) -> None:
+def write(name, library, how, model, rows, margins):
     contents = {
         "library": f"{library.__name__} {library.__version__}",
         "scikit-learn": sklearn.__version__,
@@ -38,7 +35,7 @@ def write(name: str, library: Any, how: str, model: dict[str, Any], rows: Any, m
     path.write_text(json.dumps(contents, separators=(",", ":")) + "\n")
 
 
-def main() -> None:
+def main():
     for table, loader, regression in (
         ("breast-cancer", load_breast_cancer, False),
         ("wine", load_wine, False),
@@ -73,7 +70,7 @@ def main() -> None:
     with_holes()
 
 
-def with_holes() -> None:
+def with_holes():
     """Models of depth 6, trained and asked with missing values (NaN in the files), which each node takes to a
     side of its own."""
     random = np.random.default_rng(0)

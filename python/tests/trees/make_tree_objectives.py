@@ -7,13 +7,9 @@ has trained, with rows and what the library's `predict` gives for them. Needs bo
 The committed files are of xgboost 3.2.0 and LightGBM 4.7.0 (each says so itself).
 """
 
-from __future__ import annotations
-
 import json
 import warnings
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import lightgbm
 import numpy as np
@@ -31,7 +27,7 @@ THREE = np.digitize(VALUES, [-0.5, 0.5])
 GROUPS = [40, 40, 40]
 RANKS = np.digitize(VALUES, [0.2])
 
-XGBOOST: dict[str, tuple[Any, Any]] = {
+XGBOOST = {
     "reg:squarederror": (xgboost.XGBRegressor, VALUES),
     "reg:squarederror of two targets": (xgboost.XGBRegressor, np.stack([VALUES, POSITIVE], axis=1)),
     "reg:squaredlogerror": (xgboost.XGBRegressor, POSITIVE),
@@ -54,7 +50,7 @@ XGBOOST: dict[str, tuple[Any, Any]] = {
     "rank:map": (xgboost.XGBRanker, RANKS),
     "rank:pairwise": (xgboost.XGBRanker, RANKS),
 }
-LIGHTGBM: dict[str, tuple[Any, Any]] = {
+LIGHTGBM = {
     "regression": (lightgbm.LGBMRegressor, VALUES),
     "regression sqrt": (lightgbm.LGBMRegressor, VALUES),
     "regression_l1": (lightgbm.LGBMRegressor, VALUES),
@@ -76,11 +72,11 @@ LIGHTGBM: dict[str, tuple[Any, Any]] = {
 }
 
 
-def of_xgboost(name: str) -> Any:
+def of_xgboost(name):
     """The trained model of one entry of XGBOOST."""
     kind, targets = XGBOOST[name]
     objective = name.partition(" ")[0]
-    more: dict[str, Any] = {"quantile_alpha": 0.3} if objective == "reg:quantileerror" else {}
+    more = {"quantile_alpha": 0.3} if objective == "reg:quantileerror" else {}
     if objective == "survival:aft":
         table = xgboost.DMatrix(ROWS, label_lower_bound=targets, label_upper_bound=targets + 1)
         return xgboost.train({"objective": objective, "max_depth": 2, "eta": 0.5}, table, 3)
@@ -88,25 +84,25 @@ def of_xgboost(name: str) -> Any:
     return model.fit(ROWS, targets, **({"group": GROUPS} if kind is xgboost.XGBRanker else {}))
 
 
-def squared_error(targets: Any, values: Any) -> tuple[Any, Any]:
+def squared_error(targets, values):
     """An objective of the user's own."""
     return values - targets, np.ones(len(values))
 
 
-def of_lightgbm(name: str) -> Any:
+def of_lightgbm(name):
     """The trained model of one entry of LIGHTGBM."""
     kind, targets = LIGHTGBM[name]
-    objective: Any = squared_error if name == "custom" else name.partition(" ")[0]
+    objective = squared_error if name == "custom" else name.partition(" ")[0]
     model = kind(objective=objective, reg_sqrt="sqrt" in name, **LIGHT)
     return model.fit(ROWS, targets, **({"group": GROUPS} if kind is lightgbm.LGBMRanker else {}))
 
 
-def dump_xgboost(model: Any) -> Any:
+def dump_xgboost(model):
     booster = model if isinstance(model, xgboost.Booster) else model.get_booster()
     return json.loads(bytes(booster.save_raw("json")))
 
 
-def write(library: Any, names: Any, train: Callable[[str], Any], dump: Callable[[Any], Any]) -> None:
+def write(library, names, train, dump):
     models = {}
     for name in names:
         with warnings.catch_warnings():
@@ -124,7 +120,7 @@ def write(library: Any, names: Any, train: Callable[[str], Any], dump: Callable[
     path.write_text(json.dumps(contents, separators=(",", ":")) + "\n")
 
 
-def main() -> None:
+def main():
     write(xgboost, XGBOOST, of_xgboost, dump_xgboost)
     write(lightgbm, LIGHTGBM, of_lightgbm, lambda model: model.booster_.dump_model())
 

@@ -1,10 +1,6 @@
 """The packed circuit at every split of bins of one and of two digits, bins by NumPy's digitize, layouts at
 their ends, and classes."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 from sklearn.ensemble import GradientBoostingRegressor
@@ -18,6 +14,8 @@ from hemera.trees.packed import packed_scores
 from hemera.trees.parameters import parameters_for
 from hemera.trees.quantise import quantise
 
+from ..refusals import raises
+
 PARAMS = hm.bfv.Parameters.from_bits(
     degree=1024, plain_modulus=12289, prime_bits=[45] * 5, special_bits=[49], security=None
 )
@@ -26,7 +24,7 @@ SECRET = CONTEXT.generate_secret_key()
 EVALUATOR = CONTEXT.bind(CONTEXT.generate_keys(SECRET, sum_slots=True))
 
 
-def encrypted_scores(model: Ensemble, quantiser: Quantiser, rows: np.ndarray) -> np.ndarray:
+def encrypted_scores(model, quantiser, rows):
     """Scores by the circuit, in the model's own unit."""
     integers = quantise(model, quantiser, 12)
     scores, trees, _ = model.features.shape
@@ -42,7 +40,7 @@ def encrypted_scores(model: Ensemble, quantiser: Quantiser, rows: np.ndarray) ->
     return layout.unpack(CONTEXT.decrypt(found, SECRET)) / integers.scale
 
 
-def splits(count: int, at: int) -> Node:
+def splits(count, at):
     """1 at this split or above it; below a tree with another split, so that it is a product."""
     last = Node(threshold=float(at), left=Node(0.0), right=Node(1.0))
     return last if count == 1 else Node(threshold=float(at % 8 + 1), left=last, right=splits(count - 1, at))
@@ -50,7 +48,7 @@ def splits(count: int, at: int) -> Node:
 
 @pytest.mark.parametrize("digit", [1, 2, 3, 8])
 @pytest.mark.parametrize("depth", [1, 2])
-def test_a_node_splits_at_every_bin(digit: int, depth: int) -> None:
+def test_a_node_splits_at_every_bin(digit, depth):
     """Alone in its circuit: no other tree has bits in its planes."""
     quantiser = Quantiser((np.arange(1.0, 9),), integral=True, digit=digit)
     rows = np.arange(9)
@@ -60,7 +58,7 @@ def test_a_node_splits_at_every_bin(digit: int, depth: int) -> None:
         np.testing.assert_array_equal(found[:, 0], 0.5 + (rows >= at))
 
 
-def test_trees_of_several_groups_and_scores() -> None:
+def test_trees_of_several_groups_and_scores():
     """More trees than a ciphertext has lanes: by Python's sums of comparisons."""
     trees = [
         [Node(threshold=float(at), left=Node(1.0), right=Node(2.0 * at)) for at in own]
@@ -83,20 +81,18 @@ def test_trees_of_several_groups_and_scores() -> None:
 
 
 @pytest.mark.parametrize("samples", [1, 3])
-def test_as_many_scores_as_a_row_has_slots(samples: int) -> None:
+def test_as_many_scores_as_a_row_has_slots(samples):
     layout = Layout.choose(8, 4, 2, samples, 1)
     assert (layout.lanes, layout.width, layout.chunks, layout.rotations) == (1, 1, samples, [])
     numbers = np.arange(samples * 4 * 2).reshape(samples, 4, 2)
     slots = layout.pack(numbers).reshape(samples, 2, 4)  # two rows, of a tree each
     np.testing.assert_array_equal(slots, numbers.transpose(0, 2, 1))
-    with pytest.raises(ParameterError, match="5 scores need a degree of at least 10, not 8"):
-        Layout.choose(8, 5, 2, samples, 1)
-    with pytest.raises(ParameterError, match="at least one sample"):
-        Layout.choose(8, 4, 2, 0, 1)
+    raises(ParameterError, "5 scores need a degree of at least 10, not 8", Layout.choose, 8, 5, 2, samples, 1)
+    raises(ParameterError, "at least one sample", Layout.choose, 8, 4, 2, 0, 1)
 
 
 @pytest.mark.parametrize("library", ["lightgbm", "sklearn.ensemble"])
-def test_classes_of_equal_scores_are_the_librarys(library: str) -> None:
+def test_classes_of_equal_scores_are_the_librarys(library):
     """Rows of which as many are of one class as of the other: a score of 0."""
     found = pytest.importorskip(library)
     few = {"n_estimators": 1, "n_jobs": 1}
@@ -109,16 +105,15 @@ def test_classes_of_equal_scores_are_the_librarys(library: str) -> None:
     assert fitted.predict(rows).tolist() == predicted(np.zeros((4, 1)), 2).tolist() == [0] * 4
 
 
-def test_classes_of_scores() -> None:
+def test_classes_of_scores():
     assert predicted(np.array([[-1e-9], [0], [1e-9]]), 2).tolist() == [0, 0, 1]
     assert predicted(np.array([[1, 1, 0], [0, 1, 1], [0, -1, 1]]), 3).tolist() == [0, 1, 2]
-    with pytest.raises(ParameterError, match="no classes"):
-        predicted(np.zeros((1, 1)), 0)
+    raises(ParameterError, "no classes", predicted, np.zeros((1, 1)), 0)
 
 
 @pytest.mark.parametrize("fraction", [0.0, 0.5])
 @pytest.mark.parametrize("largest", [1, 1000, 1022, 1023, 1024, 2046, 2**17, 2**18, 2**20])
-def test_a_modulus_holds_scores_in_fine_steps(largest: int, fraction: float) -> None:
+def test_a_modulus_holds_scores_in_fine_steps(largest, fraction):
     """Whole leaves in steps of 1 at least, others of 1 / 256: of the usual 20 bits where these have them."""
     tree = Node(threshold=1.0, left=Node(-float(largest)), right=Node(largest - fraction))
     model = Ensemble.of([[tree]], [0.0], feature_count=1, single=False, classes=0)
@@ -130,7 +125,7 @@ def test_a_modulus_holds_scores_in_fine_steps(largest: int, fraction: float) -> 
 
 
 @pytest.mark.parametrize("unit", [1.0, 1e-6, 1e-13])
-def test_values_have_their_bits_in_any_unit(unit: float) -> None:
+def test_values_have_their_bits_in_any_unit(unit):
     rows = np.random.default_rng(0).normal(size=(60, 2))
     judge = GradientBoostingRegressor(n_estimators=5, max_depth=2).fit(rows, unit * rows.sum(axis=1))
     wanted, trees = judge.predict(rows), read_model(judge)
@@ -139,13 +134,12 @@ def test_values_have_their_bits_in_any_unit(unit: float) -> None:
     found = integers.scores(bins.bins(rows))[:, 0] / integers.scale
     np.testing.assert_allclose(found, wanted, rtol=0, atol=2.0**-13 * np.abs(wanted).max())
     judge.fit(rows, 1e-15 * rows.sum(axis=1))
-    with pytest.raises(ParameterError, match="train it on targets in another unit"):
-        quantise(read_model(judge), bins)
+    raises(ParameterError, "train it on targets in another unit", lambda: quantise(read_model(judge), bins))
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3])
 @pytest.mark.parametrize("digit", [1, 3])
-def test_parameters_are_of_the_products_one_after_the_other(depth: int, digit: int) -> None:
+def test_parameters_are_of_the_products_one_after_the_other(depth, digit):
     """A comparison and the tree's products; one more for bins of two digits."""
     model = random_ensemble(1, 2, depth, feature_count=1, levels=9, seed=1)
     found = parameters_for("auto", model, Quantiser((np.arange(1.0, 9),), digit=digit))
@@ -159,7 +153,7 @@ def test_parameters_are_of_the_products_one_after_the_other(depth: int, digit: i
         parameters_for("8192", model, Quantiser.of_levels(1, 9))
 
 
-def stump(threshold: float, *, feature_count: int = 1, **options: Any) -> Ensemble:
+def stump(threshold, *, feature_count=1, **options):
     """1 where feature 0 is at the threshold or above, else 0."""
     tree = Node(threshold=threshold, left=Node(0.0), right=Node(1.0), **options)
     return Ensemble.of([[tree]], [0.0], feature_count=feature_count, single=False, classes=0)
@@ -167,7 +161,7 @@ def stump(threshold: float, *, feature_count: int = 1, **options: Any) -> Ensemb
 
 @pytest.mark.parametrize("below", [0.0, 0.5])  # xgboost compares with whole bins, others in the middle
 @pytest.mark.parametrize("split", [1, 2, 3, 4])
-def test_a_model_of_bins_is_one_of_values_at_every_split(split: int, below: float) -> None:
+def test_a_model_of_bins_is_one_of_values_at_every_split(split, below):
     edges = np.array([-1.5, 0.0, 2.0])
     rows = np.array([-9.0, -1.5, -1.0, 0.0, 1.0, 2.0, 9.0])
     wanted = np.digitize(rows, edges) >= split  # 4: no bin goes right
@@ -175,7 +169,7 @@ def test_a_model_of_bins_is_one_of_values_at_every_split(split: int, below: floa
     np.testing.assert_array_equal(model.scores(rows[:, None])[:, 0], wanted)
 
 
-def test_models_that_are_none_of_these_bins() -> None:
+def test_models_that_are_none_of_these_bins():
     quantiser = Quantiser((np.array([1.0]),))
     with pytest.raises(ParameterError, match="bin of feature 0 with 0, below all of them"):
         quantiser.of_values(stump(0.0))

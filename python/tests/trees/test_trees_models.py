@@ -1,46 +1,40 @@
 """Models of xgboost, LightGBM and scikit-learn become ensembles with their libraries' own scores."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from hemera.errors import FileError, FormatError, ParameterError
-from hemera.trees import Ensemble, Quantiser, read_model
+from hemera.trees import Quantiser, read_model
 from hemera.trees.ensemble import MAX_DEPTH
 from hemera.trees.quantise import quantise
 
 from ..refusals import raises
 
 FILES = sorted((Path(__file__).parent / "tree_models").glob("*.json"))
-Change = Callable[[dict[str, Any]], None]
 
 
-def stored(name: str) -> dict[str, Any]:
-    contents: dict[str, Any] = json.loads((FILES[0].parent / f"{name}.json").read_text())
-    return contents
+def stored(name):
+    return json.loads((FILES[0].parent / f"{name}.json").read_text())
 
 
-def read(model: dict[str, Any], folder: Path) -> Ensemble:
+def read(model, folder):
     path = folder / "model.json"
     path.write_text(json.dumps(model))
     return read_model(path)
 
 
-def test_there_are_models_of_both_libraries() -> None:
+def test_there_are_models_of_both_libraries():
     assert len([path for path in FILES if path.stem.startswith("xgboost")]) == 10
     assert len([path for path in FILES if path.stem.startswith("lightgbm")]) == 4
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_scores_are_those_of_the_library(path: Path, tmp_path: Path) -> None:
+def test_scores_are_those_of_the_library(path, tmp_path):
     contents = json.loads(path.read_text())
     model = read(contents["model"], tmp_path)
     library, table, depth = path.stem.split("-")[0], path.stem.split("-", 1)[1][:-2], int(path.stem[-1])
@@ -60,7 +54,7 @@ WHOLE = [path for path in FILES if "holes" not in path.stem]
 
 
 @pytest.mark.parametrize("path", WHOLE, ids=lambda path: path.stem)
-def test_the_first_row_lies_on_a_threshold(path: Path, tmp_path: Path) -> None:
+def test_the_first_row_lies_on_a_threshold(path, tmp_path):
     """The stored rows distinguish < from <=: shifting all thresholds by the least step changes some score."""
     contents = json.loads(path.read_text())
     model = read(contents["model"], tmp_path)
@@ -74,7 +68,7 @@ def test_the_first_row_lies_on_a_threshold(path: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("depth", [1, 2, 3])
 @pytest.mark.parametrize("table", ["breast_cancer", "wine", "diabetes"])
 @pytest.mark.parametrize("init", [None, "zero"])
-def test_scikit_learn(table: str, depth: int, init: str | None) -> None:
+def test_scikit_learn(table, depth, init):
     datasets, ensemble = pytest.importorskip("sklearn.datasets"), pytest.importorskip("sklearn.ensemble")
     data, target = getattr(datasets, f"load_{table}")(return_X_y=True)
     kind = "Regressor" if table == "diabetes" else "Classifier"
@@ -90,9 +84,9 @@ def test_scikit_learn(table: str, depth: int, init: str | None) -> None:
     assert model.classes == {"breast_cancer": 2, "wine": 3, "diabetes": 0}[table]
 
 
-def in_learner(*keys: str | int, value: object) -> Change:
-    def change(model: dict[str, Any]) -> None:
-        place: Any = model["learner"]
+def in_learner(*keys, value):
+    def change(model):
+        place = model["learner"]
         for key in keys[:-1]:
             place = place[key]
         place[keys[-1]] = value
@@ -116,7 +110,7 @@ TREE = ("gradient_booster", "model", "trees", 0)
         (in_learner(*TREE, "left_children", value=[9, 9]), "model of xgboost is damaged"),
     ],
 )
-def test_xgboost_that_can_not_be_used(change: Change, words: str, tmp_path: Path) -> None:
+def test_xgboost_that_can_not_be_used(change, words, tmp_path):
     model = stored("xgboost-wine-2")["model"]
     change(model)
     raises((ParameterError, FormatError), words, read, model, tmp_path)
@@ -131,19 +125,19 @@ def test_xgboost_that_can_not_be_used(change: Change, words: str, tmp_path: Path
         ("right_child", {}, "model of LightGBM is damaged"),
     ],
 )
-def test_lightgbm_that_can_not_be_used(where: str, value: object, words: str, tmp_path: Path) -> None:
+def test_lightgbm_that_can_not_be_used(where, value, words, tmp_path):
     model = stored("lightgbm-wine-2")["model"]
     model["tree_info"][0]["tree_structure"][where] = value
     raises((ParameterError, FormatError), words, read, model, tmp_path)
 
 
-def test_lightgbm_objective_and_forest(tmp_path: Path) -> None:
+def test_lightgbm_objective_and_forest(tmp_path):
     model = stored("lightgbm-wine-2")["model"]
     raises(ParameterError, "averages", lambda: read(model | {"average_output": True}, tmp_path))
     raises(ParameterError, "objective is poisson", lambda: read(model | {"objective": "poisson"}, tmp_path))
 
 
-def test_too_deep(tmp_path: Path) -> None:
+def test_too_deep(tmp_path):
     model = stored("lightgbm-breast-cancer-2")["model"]
     structure = model["tree_info"][0]["tree_structure"]
     for _ in range(MAX_DEPTH - 1):
@@ -154,7 +148,7 @@ def test_too_deep(tmp_path: Path) -> None:
     raises(ParameterError, f"depth {MAX_DEPTH + 1}.*max_depth={MAX_DEPTH} or less", read, model, tmp_path)
 
 
-def test_scikit_learn_that_can_not_be_used() -> None:
+def test_scikit_learn_that_can_not_be_used():
     ensemble = pytest.importorskip("sklearn.ensemble")
     raises(ParameterError, "not fitted; call fit", lambda: read_model(ensemble.GradientBoostingClassifier()))
     with pytest.raises(ParameterError, match="RandomForestClassifier is not read"):
@@ -165,7 +159,7 @@ def test_scikit_learn_that_can_not_be_used() -> None:
     raises(ParameterError, r"starts from another model.*init=None", read_model, fitted)
 
 
-def test_no_model(tmp_path: Path) -> None:
+def test_no_model(tmp_path):
     raises(FileError, "can not read", lambda: read_model(tmp_path / "absent.json"))
     rubbish = tmp_path / "rubbish"
     rubbish.write_bytes(b"\x00\x01{")
@@ -175,7 +169,7 @@ def test_no_model(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("library", ["xgboost", "lightgbm"])
-def test_missing_values_go_where_the_library_takes_them(library: str, tmp_path: Path) -> None:
+def test_missing_values_go_where_the_library_takes_them(library, tmp_path):
     """Both sides occur in the file, so that taking all of them to one side gives other scores."""
     contents = stored(f"{library}-holes-6")
     model, rows = read(contents["model"], tmp_path), np.array(contents["rows"])
@@ -186,7 +180,7 @@ def test_missing_values_go_where_the_library_takes_them(library: str, tmp_path: 
         assert not np.allclose(other.scores(rows), model.scores(rows))
 
 
-def test_values_that_have_no_side(tmp_path: Path) -> None:
+def test_values_that_have_no_side(tmp_path):
     contents = stored("xgboost-wine-1")
     model, rows = read(contents["model"], tmp_path), np.array(contents["rows"])
     rows[3, 4] = np.inf
@@ -203,7 +197,7 @@ BOOSTERS = ("xgboost", "lightgbm", "histogram", "sklearn")
 @pytest.mark.parametrize("holes", [False, True])
 @pytest.mark.parametrize("table", ["breast_cancer", "wine", "diabetes"])
 @pytest.mark.parametrize("library", BOOSTERS)
-def test_default_models_of_the_libraries(library: str, table: str, holes: bool) -> None:
+def test_default_models_of_the_libraries(library, table, holes):
     """As their users train them (but for LightGBM's depth, which has no bound), in floats and in bins."""
     datasets, ensemble = pytest.importorskip("sklearn.datasets"), pytest.importorskip("sklearn.ensemble")
     data, target = getattr(datasets, f"load_{table}")(return_X_y=True)
@@ -242,7 +236,7 @@ def test_default_models_of_the_libraries(library: str, table: str, holes: bool) 
     np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)
 
 
-def test_histograms_that_can_not_be_used() -> None:
+def test_histograms_that_can_not_be_used():
     ensemble = pytest.importorskip("sklearn.ensemble")
     with pytest.raises(ParameterError, match="not fitted; call fit"):
         read_model(ensemble.HistGradientBoostingClassifier())

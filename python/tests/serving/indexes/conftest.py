@@ -1,9 +1,5 @@
 """A server with one index."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from hemera import search
@@ -13,7 +9,7 @@ from .index_cases import VECTORS
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def files(tmp_path_factory):
     """A folder with the file `rows.index` of exact inner products."""
     folder = tmp_path_factory.mktemp("files")
     search.Index(VECTORS, "dot", exact=True).save(folder / "rows.index")
@@ -21,7 +17,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def home(tmp_path: Path, files: Path) -> Home:
+def home(tmp_path, files):
     """A server's folder with the index."""
     made = Home(tmp_path / "home")
     assert made.add_index(files / "rows.index") == "rows"

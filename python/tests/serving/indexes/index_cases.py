@@ -1,46 +1,41 @@
 """A server with one index, by hand and by its client."""
 
-from __future__ import annotations
-
 import contextlib
 import threading
-from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import hemera as hm
 from hemera import search
 
-from ..conftest import BOUND, Running
+from ..conftest import BOUND
 
 ROWS, DIMS = 300, 16
 VECTORS = np.random.default_rng(7).integers(-128, 128, (ROWS, DIMS)).astype(np.int8)
 KEYS, QUERY, PREPARE = (f"/v1/indexes/rows/{each}" for each in ("keys", "query", "prepare"))
 
 
-def queries(count: int, seed: int = 1) -> NDArray[np.int64]:
+def queries(count, seed=1):
     return np.random.default_rng(seed).integers(-127, 128, (count, DIMS))
 
 
-def best(x: NDArray[Any], k: int) -> tuple[list[list[int]], list[list[int]]]:
+def best(x, k):
     """Scores and rows of the largest inner products, by NumPy."""
     scores = x @ VECTORS.astype(np.int64).T
     order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
     return np.take_along_axis(scores, order, axis=1).tolist(), order.tolist()
 
 
-def found(answer: tuple[NDArray[Any], NDArray[Any]]) -> tuple[list[Any], list[Any]]:
+def found(answer):
     return answer[0].tolist(), answer[1].tolist()
 
 
-def client_of(server: Running, token: str, **options: Any) -> hm.Client:
+def client_of(server, token, **options):
     return hm.Client(server.url, token=token, seconds=BOUND, **options)
 
 
 @contextlib.contextmanager
-def held(server: Running) -> Iterator[None]:
+def held(server):
     """Within it the device is busy: requests wait."""
     go = threading.Event()
     running = server.service.scheduler.call(lambda: go.wait(BOUND))
@@ -51,7 +46,7 @@ def held(server: Running) -> Iterator[None]:
         running.result(BOUND)
 
 
-def local(server: Running, token: str) -> search.Client:
+def local(server, token):
     """The search's own client, for requests by hand: its keys are uploaded."""
     with server.http(token) as http:
         told = http.get("/v1/indexes/rows").json()

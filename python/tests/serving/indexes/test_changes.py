@@ -1,10 +1,6 @@
 """Files of served indexes: restarts, damage, changes while a server runs, commands."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
-from typing import Any
 
 import httpx
 import numpy as np
@@ -14,7 +10,6 @@ import hemera as hm
 from hemera import search
 from hemera.client.problems import ServerError
 from hemera.errors import FormatError, MismatchError, ParameterError
-from hemera.serving.home import Home
 from hemera.serving.settings import Settings
 
 from ...refusals import raises
@@ -23,7 +18,7 @@ from ..server_requests import code
 from .index_cases import DIMS, KEYS, ROWS, VECTORS, best, client_of, found, queries
 
 
-def test_a_restart_keeps_keys(home: Home, tmp_path: Path) -> None:
+def test_a_restart_keeps_keys(home, tmp_path):
     token = home.clients.add("alice")
     x = queries(2)
     for uploads in (1, 0):
@@ -54,7 +49,7 @@ def test_a_restart_keeps_keys(home: Home, tmp_path: Path) -> None:
         assert len(server.service.caches[0]) == 0
 
 
-def test_damaged_files_and_clashing_names(home: Home, tmp_path: Path, files: Path, package: Any) -> None:
+def test_damaged_files_and_clashing_names(home, tmp_path, files, package):
     package.save(tmp_path / "scores.hemera-model")
     home.add_model(tmp_path / "scores.hemera-model")
     home.index_file("scores").write_bytes((files / "rows.index").read_bytes())
@@ -75,9 +70,7 @@ def test_damaged_files_and_clashing_names(home: Home, tmp_path: Path, files: Pat
     raises(MismatchError, "no index 'broken'", home.remove_index, "broken")
 
 
-def test_changes_while_the_server_runs(
-    home: Home, tmp_path: Path, files: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_changes_while_the_server_runs(home, tmp_path, files, caplog):
     """Rows that are added and removed come by a new file, and take the keys and clients that there are."""
     x = queries(2)
     with serving(home, sweep_seconds=1000) as server, client_of(server, home.clients.add("alice")) as client:
@@ -136,7 +129,7 @@ def test_changes_while_the_server_runs(
         wait_until(lambda: server.service.indexes == {})
 
 
-def test_a_client_asks_for_an_index_of_other_settings_anew(home: Home, tmp_path: Path) -> None:
+def test_a_client_asks_for_an_index_of_other_settings_anew(home, tmp_path):
     """One call fails where an index was replaced; the next `index` is for the new one."""
     wide = VECTORS[:, :10].astype(np.int64)
     near = search.Index(VECTORS[:40, :8] / 128, "dot", answers=search.Threshold())
@@ -171,12 +164,12 @@ def test_a_client_asks_for_an_index_of_other_settings_anew(home: Home, tmp_path:
         assert client.index("rows").settings == near.settings
 
 
-def test_commands(tmp_path: Path, files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_commands(tmp_path, files, capsys):
     from hemera.cli import main
 
     home = tmp_path / "home"
 
-    def said(*words: str) -> tuple[int, str]:
+    def said(*words):
         status = main(["serve", str(home), *words])
         return status, capsys.readouterr().out
 
@@ -217,7 +210,7 @@ def test_commands(tmp_path: Path, files: Path, capsys: pytest.CaptureFixture[str
     assert "no model or index to serve" in capsys.readouterr().err
 
 
-def test_replicas_of_ray_have_no_indexes(home: Home) -> None:
+def test_replicas_of_ray_have_no_indexes(home):
     """Said before Ray is asked for anything."""
     from hemera.ray.service import on_cluster
 

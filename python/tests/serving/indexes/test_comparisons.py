@@ -1,13 +1,8 @@
 """Served indexes that compare scores: with thresholds, or with each other."""
 
-from __future__ import annotations
-
 import argparse
 import json
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -21,7 +16,7 @@ from hemera.serving.home import Home
 
 from ...refusals import raises
 from ...search.threshold_cases import in_small_rings
-from ..conftest import BOUND, Running, serving, wait_until
+from ..conftest import BOUND, serving, wait_until
 from ..server_requests import code
 from .index_cases import client_of, held
 
@@ -35,7 +30,7 @@ FEW = np.argsort(-SCORES)[::4]
 """Rows of the index that ranks: no two scores are near."""
 
 
-def require_right(found: search.Matches, threshold: float) -> None:
+def require_right(found, threshold):
     """Rows beyond the margin are as NumPy has them."""
     got = np.isin(np.arange(ROWS), found.ids)
     assert got[threshold + MARGIN < SCORES].all()
@@ -43,19 +38,19 @@ def require_right(found: search.Matches, threshold: float) -> None:
 
 
 @pytest.fixture(scope="module")
-def rings() -> Iterator[None]:
+def rings():
     """Small rings, for the servers and clients of these tests."""
     with in_small_rings():
         yield
 
 
 @pytest.fixture(scope="module")
-def owner(rings: None) -> search.Client:  # noqa: ARG001
+def owner(rings):  # noqa: ARG001
     return search.Client.owning(VECTORS, answers=search.Threshold(margin=MARGIN), payloads=NUMBERS)
 
 
 @pytest.fixture(scope="module")
-def files(owner: search.Client, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def files(owner, tmp_path_factory):
     """A folder with a file of each kind."""
     folder = tmp_path_factory.mktemp("files")
     search.Index(VECTORS, answers=search.Threshold(margin=MARGIN), payloads=NUMBERS).save(
@@ -71,14 +66,14 @@ def files(owner: search.Client, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 
 @pytest.fixture
-def home(tmp_path: Path, files: Path) -> Home:
+def home(tmp_path, files):
     made = Home(tmp_path / "home")
     for name in ("near", "hidden", "few"):
         assert made.add_index(files / f"{name}.index") == name
     return made
 
 
-def test_each_kind_answers_its_clients(server: Running, home: Home, files: Path) -> None:
+def test_each_kind_answers_its_clients(server, home, files):
     with client_of(server, home.clients.add("alice"), security=None) as client:
         told = {each["name"]: each for each in client.indexes()}
         facts = {"dims": DIMS, "metric": "cosine", "margin": 2.0**-2, "payload": 2}
@@ -115,7 +110,7 @@ def test_each_kind_answers_its_clients(server: Running, home: Home, files: Path)
         assert described["limits"]["key_bytes"] > len(near._client.keys)
 
 
-def test_more_thresholds_than_a_request_may_have(home: Home) -> None:
+def test_more_thresholds_than_a_request_may_have(home):
     with serving(home, batch=2) as server:
         token = home.clients.add("alice")
         with client_of(server, token, security=None) as client:
@@ -132,7 +127,7 @@ def test_more_thresholds_than_a_request_may_have(home: Home) -> None:
                 assert code(http.post("/v1/indexes/near/query", content=sent)) == (422, "too_many")
 
 
-def test_queries_of_one_tenant_are_compared_together(server: Running, home: Home) -> None:
+def test_queries_of_one_tenant_are_compared_together(server, home):
     tokens = [home.clients.add(name) for name in ("alice", "bob")]
     settings = search.Index.load(home.index_file("near")).settings
     alice, bob = (search.Client(settings) for _ in tokens)
@@ -152,7 +147,7 @@ def test_queries_of_one_tenant_are_compared_together(server: Running, home: Home
             require_right(client.decrypt(answer.content), level)
 
 
-def test_what_is_not_for_an_index_is_refused(server: Running, home: Home) -> None:
+def test_what_is_not_for_an_index_is_refused(server, home):
     token = home.clients.add("alice")
     with client_of(server, token, security=None) as client:
         raises(ParameterError, "'few' is none", client.index("few").query, X, threshold=0.1)
@@ -194,7 +189,7 @@ def test_what_is_not_for_an_index_is_refused(server: Running, home: Home) -> Non
         assert code(http.post(query, content=other.query(X, 0.1))) == (422, "mismatch")
 
 
-def test_a_server_does_not_learn_that_a_count_can_not_be_read(server: Running, home: Home) -> None:
+def test_a_server_does_not_learn_that_a_count_can_not_be_read(server, home):
     """All rounds of a search for the nearest come, whatever the first answer was."""
     with client_of(server, home.clients.add("alice"), security=None) as client:
         index = client.index("near")
@@ -206,12 +201,12 @@ def test_a_server_does_not_learn_that_a_count_can_not_be_read(server: Running, h
         assert index._client._waiting == {}
 
 
-def test_the_command_line(server: Running, home: Home, files: Path, tmp_path: Path) -> None:
+def test_the_command_line(server, home, files, tmp_path):
     """All of `hemera client search` but the client, which takes no small rings."""
     np.savetxt(tmp_path / "queries.csv", [X, -X], delimiter=",")
     with client_of(server, home.clients.add("alice"), security=None) as client:
 
-        def found(index: str, threshold: float | None = None, key: Path | None = None) -> dict[str, Any]:
+        def found(index, threshold=None, key=None):
             options = {"index": index, "k": 2, "threshold": threshold, "secret_key": key}
             told = _found(client, argparse.Namespace(queries=tmp_path / "queries.csv", **options))
             json.dumps(told)

@@ -1,10 +1,7 @@
 """Limits of served indexes, and of each tenant's share of them."""
 
-from __future__ import annotations
-
 import random
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import httpx
 import pytest
@@ -15,16 +12,15 @@ from hemera.client.problems import ServerError
 from hemera.errors import MismatchError
 from hemera.search import wire
 from hemera.search.answers import Scores
-from hemera.serving.home import Home
 from hemera.serving.session_cache import IndexSession, _passes
 
 from ...refusals import raises
-from ..conftest import BOUND, Running, serving, wait_until
+from ..conftest import BOUND, serving, wait_until
 from ..server_requests import code
 from .index_cases import DIMS, KEYS, PREPARE, QUERY, best, client_of, found, held, local, queries
 
 
-def test_rubbish_is_refused(server: Running, home: Home) -> None:
+def test_rubbish_is_refused(server, home):
     token = home.clients.add("alice")
     client = local(server, token)
     query, preparation = client.query(queries(1)), client.prepare(2)
@@ -81,7 +77,7 @@ def test_rubbish_is_refused(server: Running, home: Home) -> None:
     assert server.metric("hemera_requests_total", model="rows", status="500") == 0
 
 
-def test_limits(home: Home) -> None:
+def test_limits(home):
     with serving(home, waiting_requests=2, request_bytes=4096, waiting_bytes=8 << 20) as server:
         token = home.clients.add("alice")
         client = local(server, token)
@@ -136,13 +132,11 @@ def test_limits(home: Home) -> None:
         ([3, 2, 1], 4, [[0], [1, 2]]),
     ],
 )
-def test_passes(counts: list[int], most: int, expected: list[list[int]]) -> None:
+def test_passes(counts, most, expected):
     assert _passes(counts, most) == expected
 
 
-def test_large_queries_take_several_passes(
-    server: Running, home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_large_queries_take_several_passes(server, home, monkeypatch):
     """Memory for expanded queries bounds a pass, and a request."""
     token = home.clients.add("alice")
     client = local(server, token)
@@ -153,7 +147,7 @@ def test_large_queries_take_several_passes(
     assert served.queries == 2
     keys = server.service.keys(server.service.clients.of_token(token) or "", "rows")
     session = served.session(0, keys.library, keys.files)
-    ran: list[int] = []
+    ran = []
     many = search.Index.query_many
     monkeypatch.setattr(
         search.Index, "query_many", lambda self, asked: (ran.append(len(asked)), many(self, asked))[1]
@@ -164,21 +158,19 @@ def test_large_queries_take_several_passes(
     answers = session.run([each.values for each in inputs])
     assert ran == [1, 1, 1]
     for count, answer in zip((1, 2, 1), answers, strict=True):
-        assert found(client.decrypt(answer, k=1)) == best(queries(count, count), 1)  # type: ignore[arg-type]
+        assert found(client.decrypt(answer, k=1)) == best(queries(count, count), 1)
     with server.http(token) as http:
         assert code(http.post(QUERY, content=client.query(queries(3)))) == (422, "too_many")
     assert isinstance(session, IndexSession)
 
 
-def test_tenants_share_a_pass_and_nothing_else(
-    server: Running, home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tenants_share_a_pass_and_nothing_else(server, home, monkeypatch):
     """Queries of three tenants wait, and are answered together: each with the keys that its tenant sent."""
-    ran: list[list[str]] = []
+    ran = []
     many = search.Index.query_many
 
-    def watched(self: search.Index, asked: Any) -> list[bytes]:
-        ran.append([bytes(keys.to_bytes()) for _, keys in asked])  # type: ignore[misc]
+    def watched(self, asked):
+        ran.append([bytes(keys.to_bytes()) for _, keys in asked])
         return many(self, asked)
 
     monkeypatch.setattr(search.Index, "query_many", watched)
@@ -186,9 +178,9 @@ def test_tenants_share_a_pass_and_nothing_else(
     clients = {name: local(server, token) for name, token in tokens.items()}
     x = {name: queries(2, seed) for seed, name in enumerate(tokens)}
     sent = {name: client.query(x[name]) for name, client in clients.items()}
-    answers: dict[str, httpx.Response] = {}
+    answers = {}
 
-    def ask(name: str) -> None:
+    def ask(name):
         with server.http(tokens[name]) as http:
             answers[name] = http.post(QUERY, content=sent[name])
 
@@ -199,7 +191,7 @@ def test_tenants_share_a_pass_and_nothing_else(
         for each in asking:
             each.result(BOUND)
     assert [len(keys) for keys in ran] == [3]
-    assert sorted(ran[0]) == sorted(client.keys for client in clients.values())  # type: ignore[type-var]
+    assert sorted(ran[0]) == sorted(client.keys for client in clients.values())
     digests = set()
     for name, client in clients.items():
         assert answers[name].headers["Hemera-Batch"] == "3"
@@ -211,7 +203,7 @@ def test_tenants_share_a_pass_and_nothing_else(
     assert server.metric("hemera_batch_requests_count", model="rows") == 1
 
 
-def test_a_bad_query_spoils_no_other(server: Running, home: Home) -> None:
+def test_a_bad_query_spoils_no_other(server, home):
     """Numbers that are no residues are noticed in the pass, which others share."""
     tokens = [home.clients.add(name) for name in ("alice", "bob")]
     alice, bob = (local(server, token) for token in tokens)
@@ -232,7 +224,7 @@ def test_a_bad_query_spoils_no_other(server: Running, home: Home) -> None:
         assert second.post(QUERY, content=bob.query(queries(1))).status_code == 200
 
 
-def test_tenants_take_turns(home: Home) -> None:
+def test_tenants_take_turns(home):
     """With a long queue and a short one, a pass has queries of both, and those that are left come next."""
     with serving(home, batch=4) as server:
         tokens = [home.clients.add(name) for name in ("alice", "bob")]

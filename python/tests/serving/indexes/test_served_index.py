@@ -1,12 +1,8 @@
 """An index on a server: queries, prepared ones and what clients see of it."""
 
-from __future__ import annotations
-
 import base64
 import contextlib
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from typing import Any
 
 import httpx
 import numpy as np
@@ -20,13 +16,12 @@ from hemera.errors import MismatchError, NoiseError, ParameterError, SecurityErr
 from hemera.objects.devices import DeviceOptions
 from hemera.search import wire
 from hemera.search.answers import Scores
-from hemera.serving.home import Home
 from hemera.serving.served import ServedIndex
 from hemera.serving.session_cache import IndexSession
 from hemera.serving.settings import Settings
 
 from ...refusals import raises, refuse_each
-from ..conftest import Running, serving
+from ..conftest import serving
 from ..server_requests import code
 from .index_cases import DIMS, KEYS, PREPARE, QUERY, ROWS, VECTORS, best, client_of, found, local, queries
 
@@ -34,7 +29,7 @@ EXPANDED = DIMS * 262_144
 """Bytes of a query in memory."""
 
 
-def served(path: Path, **limits: Any) -> ServedIndex:
+def served(path, **limits):
     found = ServedIndex("documents", path, Settings(device="cpu", **limits))
     found.prepare(0, DeviceOptions("cpu", 1))
     return found
@@ -42,9 +37,7 @@ def served(path: Path, **limits: Any) -> ServedIndex:
 
 @pytest.mark.parametrize("batch", [1, 2, 3, 32])
 @pytest.mark.parametrize("at_once", [1, 2, 32])
-def test_a_request_has_as_many_queries_as_a_batch_and_a_pass(
-    files: Path, monkeypatch: pytest.MonkeyPatch, batch: int, at_once: int
-) -> None:
+def test_a_request_has_as_many_queries_as_a_batch_and_a_pass(files, monkeypatch, batch, at_once):
     monkeypatch.setattr("hemera.search.scores.program._EXPANDED_BYTES", at_once * EXPANDED)
     index = served(files / "rows.index", batch=batch)
     most = min(batch, at_once)
@@ -56,11 +49,11 @@ def test_a_request_has_as_many_queries_as_a_batch_and_a_pass(
     for name, data in (("query", client.query(queries(most + 1))), ("preparation", client.prepare(most + 1))):
         with pytest.raises(Exception, match=f"{most} evaluations at most") as refused:
             index.memory_of(HEMERA, {name: data})
-        assert (refused.value.status, refused.value.code) == (422, "too_many")  # type: ignore[attr-defined]
+        assert (refused.value.status, refused.value.code) == (422, "too_many")
 
 
 @pytest.mark.parametrize("given", [1, 1 << 20, 1 << 40])
-def test_what_is_told_of_an_index(files: Path, given: int) -> None:
+def test_what_is_told_of_an_index(files, given):
     index = served(files / "rows.index", key_bytes=given, request_bytes=12_345)
     settings = index._index.settings
     params = settings.params
@@ -87,8 +80,8 @@ def test_what_is_told_of_an_index(files: Path, given: int) -> None:
 
 
 @pytest.mark.fact_of_the_cpu("names of devices")
-def test_copies_and_keys_of_devices(files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    given: list[Any] = []
+def test_copies_and_keys_of_devices(files, tmp_path, monkeypatch):
+    given = []
     monkeypatch.setattr(
         search.Index, "load", lambda path, load=search.Index.load, **told: (given.append(told), load(path))[1]
     )
@@ -108,7 +101,7 @@ def test_copies_and_keys_of_devices(files: Path, tmp_path: Path, monkeypatch: py
 
 
 @pytest.mark.parametrize("prepared", [0, 2, 5])
-def test_prepared_answers_have_their_room(files: Path, prepared: int) -> None:
+def test_prepared_answers_have_their_room(files, prepared):
     """In several messages, and after some were asked for."""
     index = search.Index.load(files / "rows.index")
     assert isinstance(index, search.Index)
@@ -134,7 +127,7 @@ def test_prepared_answers_have_their_room(files: Path, prepared: int) -> None:
     assert session.run([again.values]) == [min(2, prepared - max(0, kept - 1))]
 
 
-def test_requests_run_together_where_they_may(files: Path) -> None:
+def test_requests_run_together_where_they_may(files):
     """Queries of several clients, and of one; preparations do not."""
     index = search.Index.load(files / "rows.index")
     clients = [search.Client(index.settings) for _ in range(2)]
@@ -156,7 +149,7 @@ def test_requests_run_together_where_they_may(files: Path) -> None:
     refuse_each(sessions[0].load, ({}, {"query": b"", "preparation": b""}), errors.FormatError, "one file")
 
 
-def test_an_own_key_is_the_one_of_its_object_alone(server: Running, home: Home, tmp_path: Path) -> None:
+def test_an_own_key_is_the_one_of_its_object_alone(server, home, tmp_path):
     keys = [tmp_path / "first", tmp_path / "second"]
     with client_of(server, home.clients.add("alice")) as client:
         shared = client.index("rows")
@@ -169,7 +162,7 @@ def test_an_own_key_is_the_one_of_its_object_alone(server: Running, home: Home, 
             assert found(each.query(queries(1), k=3)) == best(queries(1), 3)
 
 
-def test_all_rows_and_many_queries(home: Home) -> None:
+def test_all_rows_and_many_queries(home):
     """More queries than a request may have, and scores of all rows in the index's order."""
     with serving(home, batch=4) as server, client_of(server, home.clients.add("alice")) as client:
         index = client.index("rows")
@@ -186,7 +179,7 @@ def test_all_rows_and_many_queries(home: Home) -> None:
         raises(MismatchError, "has 16 numbers", index.query, np.ones((1, 2, DIMS), np.int64))
 
 
-def test_floats(home: Home, tmp_path: Path) -> None:
+def test_floats(home, tmp_path):
     """Queries of a second index on the server, whose rows have names of their own."""
     vectors = np.random.default_rng(3).normal(size=(500, 40)).astype(np.float32)
     index = search.Index(vectors, "l2", ids=np.arange(500) * 3)
@@ -206,7 +199,7 @@ def test_floats(home: Home, tmp_path: Path) -> None:
         assert found(client.index("rows").query(queries(1), k=2)) == best(queries(1), 2)
 
 
-def test_an_encrypted_index(home: Home, tmp_path: Path) -> None:
+def test_an_encrypted_index(home, tmp_path):
     owner = search.Client.owning(VECTORS, "dot", exact=True)
     search.Index(owner.encrypt(VECTORS)).save(tmp_path / "vault.hemera-index")
     home.add_index(tmp_path / "vault.hemera-index")
@@ -241,7 +234,7 @@ def test_an_encrypted_index(home: Home, tmp_path: Path) -> None:
         assert found(vault.query(x[0], k=1))[1] == best(x[:1], 1)[1][0]
 
 
-def test_descriptions(server: Running, home: Home) -> None:
+def test_descriptions(server, home):
     with client_of(server, home.clients.add("alice")) as client:
         told = {"name": "rows", "kind": "index", "rows": ROWS, "dims": DIMS, "metric": "dot", "exact": True}
         assert client.indexes() == [told]
@@ -263,7 +256,7 @@ def test_descriptions(server: Running, home: Home) -> None:
     assert (health["status"], health["models"], health["indexes"]) == ("ok", [], ["rows"])
 
 
-def test_two_devices(home: Home) -> None:
+def test_two_devices(home):
     """Each has the index; a client's queries go where its keys are."""
     with serving(home, device="cpu,cpu") as server, contextlib.ExitStack() as stack:
         indexes = [
@@ -281,20 +274,20 @@ def test_two_devices(home: Home) -> None:
                 assert found(answer) == best(x, 2)
 
 
-def test_secrets_do_not_pickle(server: Running, home: Home) -> None:
+def test_secrets_do_not_pickle(server, home):
     import pickle
 
     with client_of(server, home.clients.add("alice")) as client, pytest.raises(TypeError, match="secret key"):
         pickle.dumps(client.index("rows"))
 
 
-def test_prepared_queries(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    by_keys: list[int] = []
+def test_prepared_queries(home, monkeypatch):
+    by_keys = []
     many = search.Index.query_many
     monkeypatch.setattr(
         search.Index, "query_many", lambda self, asked: (by_keys.append(len(asked)), many(self, asked))[1]
     )
-    ticket = search.Index.load(home.index_file("rows")).ticket_bytes  # type: ignore[attr-defined]
+    ticket = search.Index.load(home.index_file("rows")).ticket_bytes
     token = home.clients.add("alice")
     x = queries(6)
     with serving(home, batch=2, prepared_bytes=5 * ticket) as server:
@@ -334,7 +327,7 @@ def test_prepared_queries(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
         assert found(index.query(x[0], k=2))[1] == best(x[:1], 2)[1][0]
 
 
-def test_tickets_are_each_tenants_own(server: Running, home: Home) -> None:
+def test_tickets_are_each_tenants_own(server, home):
     """A seed that another tenant prepared is not answered by that tenant's ticket."""
     tokens = [home.clients.add(name) for name in ("alice", "bob")]
     alice, bob = (local(server, token) for token in tokens)
@@ -349,7 +342,7 @@ def test_tickets_are_each_tenants_own(server: Running, home: Home) -> None:
     assert bob.prepared == 0
 
 
-def test_a_second_query_under_one_seed_is_refused(server: Running, home: Home) -> None:
+def test_a_second_query_under_one_seed_is_refused(server, home):
     """Whether its ticket answered the first one, or its client's keys."""
     token = home.clients.add("alice")
     own = local(server, token)
