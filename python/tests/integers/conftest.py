@@ -11,7 +11,7 @@ from . import setting
 MAKE = hm.ckks.Parameters.for_bootstrapping
 
 
-@pytest.fixture(scope="package", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def _small_ring():
     """Their preset has a ring of N = 2^10, and half of the time of bootstraps; processes have its own."""
 
