@@ -266,8 +266,8 @@ def test_statistics(name):
 
 
 def test_texts_and_dates_as_results():
-    found = evaluated(lambda t: {name: t[name] for name in "swd"}, SPEC, FRAME)
-    assert found["s"].tolist() == FRAME.s.tolist()
+    found = evaluated(lambda t: {name: t[name] for name in "swdk"}, SPEC, FRAME)
+    assert (found["s"].tolist(), found["k"].tolist()) == (FRAME.s.tolist(), FRAME.k.tolist())
     assert found["w"].tolist() == [None if pd.isna(each) else each for each in FRAME.w]
     assert found["d"].tolist() == FRAME.d.tolist()
 

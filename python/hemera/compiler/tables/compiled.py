@@ -70,6 +70,9 @@ def _as_result(name: str, found: Any, is_plain: bool) -> Result | Frame:
             lambda values: _with_missing({**parts, **values}),
             categories=tuple(found.categories),
         )
+    if isinstance(found, np.ndarray) and found.dtype.kind in "OUT":  # a key's texts
+        labels, codes = np.unique(found, return_inverse=True)
+        return Result(name, {}, lambda _: codes, categories=tuple(labels.tolist()))
     if not is_plain and isinstance(found, (bool, int, float, np.generic, np.ndarray)):
         return Result(name, {}, lambda _: np.asarray(found))  # public
     return Result(name, {"": found}, lambda values: values[""])
