@@ -52,7 +52,7 @@ def variance(x: A, axis: Axis = None, *, ddof: float = 0, keepdims: bool = False
     """The variance over axes, with the divisor n - ddof. ParameterError where that is not positive."""
     count = _count(x, axis)
     if not count > ddof:
-        raise ParameterError(f"the variance of {count} values with ddof={ddof}")
+        raise ParameterError(f"the variance of {count} values with ddof={ddof:g}: give more of them")
     apart = as_numbers(x) - mean(x, axis, keepdims=True)
     found = of_kind(_summed(apart.square(), axis, keepdims, 1 / (count - ddof)), "f")
     # It is largest where half of the values are at each end (T. Popoviciu, 1935).

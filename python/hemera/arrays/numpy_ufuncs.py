@@ -241,6 +241,8 @@ def of_ufunc(
     if method == "accumulate" and ufunc in _RUNNING:
         if set(options) - {"axis"}:
             raise TypeError(f"{name}.accumulate takes no {', '.join(options)} but axis with encrypted arrays")
+        if not np.ndim(inputs[0]):
+            raise TypeError(f"{name}.accumulate of an array without axes: give one by np.ravel(x)")
         return _RUNNING[ufunc](*inputs, **{"axis": 0, **options} if len(inputs) == 1 else options)
     foreign = _foreign(ufunc)
     if method != "__call__" or (foreign is None and ufunc not in UFUNCS):

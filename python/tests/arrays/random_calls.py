@@ -330,6 +330,10 @@ OWN = {
         lambda x, given: given[0].reduce(x, axis=given[1]),
         lambda d: (d.one(*REDUCING), d.axes()),
     ),
+    **{
+        f"np.{each.__name__}.accumulate": (lambda x, axis, each=each: each.accumulate(x, axis), Drawing.axis)
+        for each in (np.add, np.multiply, np.maximum, np.minimum)
+    },
     "ufunc.outer": (
         lambda x, given: given[0].outer(x, given[1]),
         lambda d: (d.one(np.add, np.multiply, np.subtract), d.plain(2)),
