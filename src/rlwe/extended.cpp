@@ -39,21 +39,17 @@ void require_gadget(const Gadget& a, const Gadget& b, const char* operation) {
                       ": the operands have different gadgets; take keys and digits of one gadget");
 }
 
-poly::Poly extended_digits(const Context& context, const poly::ConstPolyView& in, const poly::ModUp& up) {
+poly::Poly extended_digits(const Context& context, const poly::ConstPolyView& in, const poly::ModUp& up,
+                           const poly::Division* down) {
   poly::Poly digits = context.make_poly(in.shape.batch, up.digits().size(), up.extended(), Form::evaluation);
   auto workspace = context.make_workspace();
-  context.backend().mod_up(context.queue(), digits.view(), in, up, Form::evaluation, workspace);
+  context.backend().mod_up(context.queue(), digits.view(), in, up, Form::evaluation, workspace, down);
   return digits;
 }
 
 poly::Poly divided_digits(const Context& context, const Gadget& gadget, std::size_t level,
                           const poly::ConstPolyView& in) {
-  const poly::Division* down = gadget.mod_down(level);
-  if (down == nullptr) return extended_digits(context, in, gadget.mod_up(level));
-  poly::Poly divided = context.make_poly(in.shape.batch, 1, context.base(level), Form::evaluation);
-  auto workspace = context.make_workspace();
-  context.backend().divide_and_round(context.queue(), divided.view(), in, *down, Form::evaluation, workspace);
-  return extended_digits(context, std::as_const(divided).view(), gadget.mod_up(level));
+  return extended_digits(context, in, gadget.mod_up(level), gadget.mod_down(level));
 }
 
 Metadata after_switch(const Context& context, const Gadget& gadget, Metadata meta) {
@@ -126,25 +122,33 @@ ExtendedCiphertext switch_extended(const Digits& digits, const SwitchingKey& key
                                    std::uint64_t galois_element) {
   require_same_context(*digits.context, *key.context, "switch_extended");
   require_gadget(*digits.gadget, *key.gadget, "switch_extended");
-  const Context& context = *digits.context;
+  return switch_lifted(digits.context, key, digits.meta, digits.first.view(), digits.digits.view(),
+                       galois_element);
+}
+
+ExtendedCiphertext switch_lifted(const ContextPointer& own, const SwitchingKey& key, const Metadata& meta,
+                                 const poly::ConstPolyView& first, const poly::ConstPolyView& digits,
+                                 std::uint64_t galois_element) {
+  const Context& context = *own;
   const poly::Backend& backend = context.backend();
-  const std::size_t level = digits.meta.level, batch = digits.first.shape().batch;
+  const std::size_t level = meta.level, batch = first.shape.batch;
   const poly::RnsBase& base = context.base(level);
   const poly::ModUp& up = key.gadget->mod_up(level);
   poly::Poly sums = context.make_poly(batch, 2, up.extended(), Form::evaluation);
-  backend.key_inner_product(context.queue(), sums.view(), digits.digits.view(), key.poly.view(), up);
-  poly::Poly scaled = context.make_poly(batch, 1, base, Form::evaluation);
-  backend.multiply_scalar(context.queue(), scaled.view(), digits.first.view(),
-                          key.gadget->special_residues(level), base);
-  const poly::PolyView first = sums.view().components(0, 1).limbs(0, base.size());
-  backend.add(context.queue(), first, first, std::as_const(scaled).view(), base);
+  backend.key_inner_product(context.queue(), sums.view(), digits, key.poly.view(), up);
+  const poly::PolyView sum = sums.view().components(0, 1).limbs(0, base.size());
+  const std::vector<std::uint64_t> scalars[] = {std::vector<std::uint64_t>(base.size(), 1),
+                                                key.gadget->special_residues(level)};
+  const poly::ConstPolyView terms[] = {sum, first};
+  auto workspace = context.make_workspace();
+  backend.combine(context.queue(), sum, terms, scalars, {}, base, workspace);
   if (galois_element != 1) {
     poly::Poly turned = context.make_poly(batch, 2, up.extended(), Form::evaluation);
     backend.automorphism(context.queue(), turned.view(), std::as_const(sums).view(), galois_element,
                          Form::evaluation, up.extended());
     sums = std::move(turned);
   }
-  return {digits.context, digits.gadget, after_switch(context, *digits.gadget, digits.meta), std::move(sums)};
+  return {own, key.gadget, after_switch(context, *key.gadget, meta), std::move(sums)};
 }
 
 void add_inplace(ExtendedCiphertext& a, const ExtendedCiphertext& b) {

@@ -43,6 +43,18 @@ using poly::GadgetDigit;
 using poly::ModUp;
 using poly::RnsBase;
 
+std::vector<std::uint64_t> largest_residues(const RnsBase& base) {
+  std::vector<std::uint64_t> residues;
+  for (const std::uint64_t prime : base.values()) residues.push_back(prime - 1);
+  return residues;
+}
+
+// A constant to all values of the first component, by the defaults.
+void add_to_first(const Rig& rig, poly::Poly& sum, std::span<const std::uint64_t> constant) {
+  const poly::PolyView first = sum.view().components(0, 1);
+  rig.defaults->add_scalar(*rig.queue, first, first, constant, Form::evaluation, sum.base());
+}
+
 // The ring and the plans of a case.
 struct Plans {
   Plans(const BackendCase& backend_case, const Switch& given) : Plans(backend_case, given, given.bits) {}
@@ -219,6 +231,33 @@ TEST_P(SwitchTest, SwitchKeysIsEachSwitch) {
   }
 }
 
+TEST_P(SwitchTest, ModUpDividesFirst) {
+  const Switch& given = chosen();
+  for (const bool corrected : {false, true}) {
+    if (given.base == given.bits.size() || (corrected && backend_case().brief())) continue;
+    Plans plans(backend_case(), given);
+    const auto division = plans.division(corrected);
+    Rig& rig = plans.rig;
+    const ModUp& up = plans.up;
+    const poly::Poly in = rig.upload(adversarial(rig, up.extended(), given.batch, 1));
+    poly::Poly quotient = rig.output(plans.base, given.batch, 1);
+    poly::Poly expected = rig.output(up.extended(), given.batch, up.digits().size());
+    rig.with_scratch([&](runtime::Workspace& space) {
+      rig.defaults->divide_and_round(*rig.queue, quotient.view(), in.view(), *division, Form::evaluation,
+                                     space);
+      rig.defaults->mod_up(*rig.queue, expected.view(), std::as_const(quotient).view(), up, Form::evaluation,
+                           space);
+    });
+    for (const poly::Backend* backend : {rig.backend.get(), rig.defaults.get()}) {
+      poly::Poly out = rig.output(up.extended(), given.batch, up.digits().size());
+      rig.with_scratch([&](runtime::Workspace& space) {
+        backend->mod_up(*rig.queue, out.view(), in.view(), up, Form::evaluation, space, division.get());
+      });
+      ASSERT_TRUE(same(rig.download(out), rig.download(expected))) << "corrected: " << corrected;
+    }
+  }
+}
+
 TEST_P(SwitchTest, MultiplyRelinearizeIsItsParts) {
   const Switch& given = chosen();
   SCOPED_TRACE(given.name);
@@ -238,6 +277,7 @@ TEST_P(SwitchTest, MultiplyRelinearizeIsItsParts) {
       ends.words[i] = plans.base.modulus(i / given.degree % given.base).value() - 1;
     }
     const poly::Poly largest = rig.upload(ends);
+    const std::vector<std::uint64_t> constant = largest_residues(plans.base);
     const std::pair<const poly::Poly*, const poly::Poly*> operands[] = {
         {&a, &b}, {&a, &a}, {&largest, &b}, {&largest, &largest}};
     for (const auto& [left, right] : operands) {
@@ -252,16 +292,21 @@ TEST_P(SwitchTest, MultiplyRelinearizeIsItsParts) {
       const poly::ConstPolyView parts = std::as_const(product).view();
       switch_key(rig, backend, {expected.view(), key.view()}, parts.components(2, 1), plans.up, down,
                  parts.components(0, 2));
+      poly::Poly with_constant = rig.upload(rig.download(expected));
+      add_to_first(rig, with_constant, constant);
       for (const bool use_default : {false, true}) {
         if (backend_case().brief() && use_default) continue;
-        poly::Poly out = rig.output(plans.base, batch, 2);
-        rig.with_scratch([&](runtime::Workspace& space) {
-          const poly::Backend& chosen_backend = use_default ? *rig.defaults : backend;
-          chosen_backend.multiply_relinearize(*rig.queue, out.view(), a_view, b_view, key.view(), plans.up,
-                                              down, space);
-        });
-        ASSERT_TRUE(same(rig.download(out), rig.download(expected)))
-            << (use_default ? "default" : "override") << (corrected ? ", corrected" : "");
+        for (const auto& [added, result] : {std::pair(std::span<const std::uint64_t>(), &expected),
+                                            std::pair(std::span(constant), &with_constant)}) {
+          poly::Poly out = rig.output(plans.base, batch, 2);
+          rig.with_scratch([&](runtime::Workspace& space) {
+            const poly::Backend& chosen_backend = use_default ? *rig.defaults : backend;
+            chosen_backend.multiply_relinearize(*rig.queue, out.view(), a_view, b_view, key.view(), plans.up,
+                                                down, space, added);
+          });
+          ASSERT_TRUE(same(rig.download(out), rig.download(*result)))
+              << (use_default ? "default" : "override") << (corrected ? ", corrected" : "") << added.size();
+        }
       }
     }
   }
@@ -335,11 +380,17 @@ TEST_P(SwitchTest, SwitchesMayEndInAnotherBase) {
         ASSERT_TRUE(same(rig.download(out), with_addend));
         switch_key(rig, backend, {out.view(), key.view(), 5}, in, up, &down, {});
         ASSERT_TRUE(same(rig.download(out), of_switch)) << "rotated, without addend";
-        out = rig.output(target, given.batch, 2);
-        rig.with_scratch([&](runtime::Workspace& space) {
-          backend.multiply_relinearize(*rig.queue, out.view(), a_view, b_view, key.view(), up, &down, space);
-        });
-        ASSERT_TRUE(same(rig.download(out), with_addend)) << "product";
+        poly::Poly expected = rig.upload(with_addend);
+        for (const std::vector<std::uint64_t>& constant :
+             {std::vector<std::uint64_t>(), largest_residues(target)}) {
+          if (!constant.empty()) add_to_first(rig, expected, constant);
+          out = rig.output(target, given.batch, 2);
+          rig.with_scratch([&](runtime::Workspace& space) {
+            backend.multiply_relinearize(*rig.queue, out.view(), a_view, b_view, key.view(), up, &down, space,
+                                         constant);
+          });
+          ASSERT_TRUE(same(rig.download(out), rig.download(expected))) << "product " << constant.size();
+        }
       }
     }
   }

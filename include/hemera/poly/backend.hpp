@@ -242,9 +242,10 @@ class Backend {
 
   // --- Key-switching. Keys may be in any word that the backend stores, all of a call in the same. ---
   /// Digits of a one-component polynomial `in` over plan.base(), in `form`; out: [batch, digit, limb of
-  /// plan.extended(), N], evaluation form.
+  /// plan.extended(), N], evaluation form. With `down`, from plan.extended() to plan.base(), `in` is over
+  /// plan.extended(), and is divided first.
   void mod_up(Queue& queue, const PolyView& out, const ConstPolyView& in, const ModUp& plan, Form form,
-              Workspace& workspace) const;
+              Workspace& workspace, const Division* down = nullptr) const;
   /// out[c] = sum over digits d of digits[d] * key[key_digit(d)][c]; evaluation form over plan.extended().
   /// digits: [batch, digit, limb, N]; key: [key digit, component, limb of the key's base, N].
   void key_inner_product(Queue& queue, const PolyView& out, const ConstPolyView& digits,
@@ -272,10 +273,10 @@ class Backend {
 
   /// The relinearized product of a and b, of two components each: inner_product over up.base(), then
   /// switch_keys of its last component, with the others as `addend`. out is over the target of `down`, and is
-  /// neither a nor b.
+  /// neither a nor b. `added`: a constant [limb of out] for the first component, or empty.
   void multiply_relinearize(Queue& queue, const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
                             const ConstPolyView& key, const ModUp& up, const Division* down,
-                            Workspace& workspace) const;
+                            Workspace& workspace, std::span<const std::uint64_t> added = {}) const;
 
   // --- Products of BFV. ---
   /// The three components of plan's product of two ciphertexts, in evaluation form over plan.base().
@@ -396,6 +397,13 @@ class Backend {
         memory_(std::move(memory)),
         key_memory_(key_memory == nullptr ? memory_ : std::move(key_memory)) {}
 
+  /// Adds a constant [limb] to all values of the first component, if there is one.
+  void add_constant(Queue& queue, const PolyView& out, std::span<const std::uint64_t> added,
+                    const RnsBase& base) const {
+    const PolyView first = out.components(0, 1);
+    if (!added.empty()) add_scalar(queue, first, first, added, Form::evaluation, base);
+  }
+
   // What backends implement, as the public functions say, with arguments that are checked. Functions with a
   // workspace take all of their scratch from it and, if it measures, do nothing else. What is not pure is
   // made of the others: a backend overrides it for speed, with the same bits.
@@ -465,8 +473,9 @@ class Backend {
   virtual void do_finish_division(Queue& queue, const PolyView& out, const ConstPolyView& in,
                                   const ConstPolyView& delta, const Division& plan) const = 0;
 
+  /// The default divides, if there is a division, and calls itself without.
   virtual void do_mod_up(Queue& queue, const PolyView& out, const ConstPolyView& in, const ModUp& plan,
-                         Form form, Workspace& workspace) const;
+                         Form form, const Division* down, Workspace& workspace) const;
   /// A window of a base-2^w gadget: floor(in / 2^shift) mod 2^width of the one limb of `in`, modulo each limb
   /// of `base`; coefficient form, out is not `in`.
   virtual void do_extract_window(Queue& queue, const PolyView& out, const ConstPolyView& in, int shift,
@@ -487,7 +496,8 @@ class Backend {
                               Workspace& workspace) const;
   virtual void do_multiply_relinearize(Queue& queue, const PolyView& out, const ConstPolyView& a,
                                        const ConstPolyView& b, const ConstPolyView& key, const ModUp& up,
-                                       const Division* down, Workspace& workspace) const;
+                                       const Division* down, std::span<const std::uint64_t> added,
+                                       Workspace& workspace) const;
 
   virtual void do_scaled_product(Queue& queue, const PolyView& out, const ConstPolyView& a,
                                  const ConstPolyView& b, const ScaledProduct& plan,

@@ -8,6 +8,7 @@
 #include "hemera/poly/backend.hpp"
 #include "hemera/rlwe/hoisting.hpp"
 #include "hemera/runtime/error.hpp"
+#include "rlwe/sum_metadata.hpp"
 #include "schemes/ckks/scaled_numbers.hpp"
 
 namespace hemera::circuits {
@@ -106,34 +107,40 @@ Ciphertext BootstrapEngine::raised(const rlwe::EvaluationKeys& keys, const Ciphe
   return result;
 }
 
-Ciphertext BootstrapEngine::taken_apart(const ckks::Evaluator& evaluator, const Ciphertext& x,
-                                        const Ciphertext& conjugate, PreparedFunction::Part which) const {
-  if (which == PreparedFunction::Part::real) {
-    Ciphertext sum = evaluator.add(x, conjugate);
-    return stages_.turns_parts ? times_i(sum, i_) : std::move(sum);
+Ciphertext BootstrapEngine::taken_apart(const Ciphertext& x, const Ciphertext& conjugate,
+                                        std::span<const Part> parts) const {
+  rlwe::Metadata meta = rlwe::sum_metadata(*context_, x.meta, conjugate.meta, "bootstrap");
+  if (parts.size() > 1) meta.batch.insert(meta.batch.begin(), parts.size());
+  Ciphertext result = rlwe::make_ciphertext(context_, std::move(meta), 2);
+  const poly::Backend& backend = context_->backend();
+  const poly::RnsBase& base = context_->base(x.meta.level);
+  const poly::ConstPolyView a = x.poly.view(), b = conjugate.poly.view();
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const bool is_real = parts[i] == Part::real, turns = is_real == stages_.turns_parts;
+    const poly::PolyView out = result.poly.view().batches(i * a.shape.batch, a.shape.batch);
+    if (is_real) {
+      backend.add(context_->queue(), out, a, b, base);
+    } else {
+      backend.subtract(context_->queue(), out, turns ? b : a, turns ? a : b, base);
+    }
+    if (turns) backend.multiply(context_->queue(), out, out, i_.poly.view(), base);
   }
-  return stages_.turns_parts ? evaluator.subtract(x, conjugate)
-                             : times_i(evaluator.subtract(conjugate, x), i_);
+  return result;
 }
 
 // The function of real and imaginary parts, as a batch where they are two.
 Ciphertext BootstrapEngine::reduced(const ckks::Evaluator& evaluator, const Ciphertext& x) const {
-  using Part = PreparedFunction::Part;
-  const Ciphertext conjugate = evaluator.conjugate(x);
-  std::vector<Ciphertext> parts;
-  parts.push_back(taken_apart(evaluator, x, conjugate, Part::real));
-  if (stages_.takes_apart) {
-    const Ciphertext imaginary = taken_apart(evaluator, x, conjugate, Part::imaginary);
-    parts.front() = rlwe::stack({&parts.front(), &imaginary});
-  }
-  Ciphertext result = std::move((*function_)(evaluator, std::move(parts)).front());
+  constexpr Part both[] = {Part::real, Part::imaginary};
+  std::vector<Ciphertext> inputs;
+  inputs.push_back(
+      taken_apart(x, evaluator.conjugate(x), std::span(both).first(stages_.takes_apart ? 2 : 1)));
+  Ciphertext result = std::move((*function_)(evaluator, std::move(inputs)).front());
   result.meta.scale = stages_.function_scale;
   return result;
 }
 
-Ciphertext BootstrapEngine::part(const ckks::Evaluator& evaluator, const Ciphertext& x,
-                                 PreparedFunction::Part which) const {
-  return function_->part(evaluator, taken_apart(evaluator, x, evaluator.conjugate(x), which), which);
+Ciphertext BootstrapEngine::part(const ckks::Evaluator& evaluator, const Ciphertext& x, Part which) const {
+  return function_->part(evaluator, taken_apart(x, evaluator.conjugate(x), std::span(&which, 1)), which);
 }
 
 Ciphertext BootstrapEngine::joined(const ckks::Evaluator& evaluator, const Ciphertext& sum) const {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "circuits/bootstrap/interleaving.hpp"
@@ -60,6 +61,7 @@ rlwe::Ciphertext through(const std::vector<PreparedLinearTransform>& transforms,
 /// The stages with their plaintexts in a context's memory.
 class BootstrapEngine {
  public:
+  using Part = PreparedFunction::Part;
   BootstrapEngine(rlwe::ContextPointer context, BootstrapStages stages);
 
   /// Bootstraps from level 0, or, slots first, from the level of the first matrix. `to_coefficients`: in
@@ -75,16 +77,15 @@ class BootstrapEngine {
   /// Whether reduced() has two parts, whose products part() gives, for their sum to be joined.
   [[nodiscard]] bool joins_parts() const { return stages_.function && stages_.function->joins_parts(); }
   [[nodiscard]] rlwe::Ciphertext part(const ckks::Evaluator& evaluator, const rlwe::Ciphertext& x,
-                                      PreparedFunction::Part which) const;
+                                      Part which) const;
   [[nodiscard]] rlwe::Ciphertext joined(const ckks::Evaluator& evaluator, const rlwe::Ciphertext& sum) const;
 
  private:
   [[nodiscard]] rlwe::Ciphertext together(const ckks::Evaluator& evaluator, rlwe::Ciphertext x,
                                           const std::vector<PreparedLinearTransform>& to_coefficients) const;
-  /// Twice a part of `x`, as the function takes it.
-  [[nodiscard]] rlwe::Ciphertext taken_apart(const ckks::Evaluator& evaluator, const rlwe::Ciphertext& x,
-                                             const rlwe::Ciphertext& conjugate,
-                                             PreparedFunction::Part which) const;
+  /// Twice the parts of `x`, as the function takes them: a batch where they are two.
+  [[nodiscard]] rlwe::Ciphertext taken_apart(const rlwe::Ciphertext& x, const rlwe::Ciphertext& conjugate,
+                                             std::span<const Part> parts) const;
 
   rlwe::ContextPointer context_;
   BootstrapStages stages_;  // without the matrices

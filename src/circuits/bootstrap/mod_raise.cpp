@@ -6,6 +6,7 @@
 #include "hemera/poly/backend.hpp"
 #include "hemera/rlwe/key_switching.hpp"
 #include "hemera/runtime/error.hpp"
+#include "rlwe/extended.hpp"
 
 namespace hemera::circuits {
 namespace {
@@ -57,16 +58,12 @@ rlwe::ExtendedCiphertext mod_raise(const rlwe::Ciphertext& in, const rlwe::Switc
                                  from_ephemeral);
   }
   const poly::Poly low = coefficients(sparse);
-  const std::size_t batch = low.shape().batch;
-  const poly::RnsBase &base = context.base(level), &extended = up.extended();
-  rlwe::Digits digits{.context = in.context,
-                      .gadget = from_ephemeral.gadget,
-                      .meta = raised(in.meta, level),
-                      .first = context.make_poly(batch, 1, base, Form::evaluation),
-                      .digits = context.make_poly(batch, 1, extended, Form::evaluation)};
-  lift(context, digits.first.view(), low.view().components(0, 1), context.base(0), base);
-  lift(context, digits.digits.view(), low.view().components(1, 1), context.base(0), extended);
-  return rlwe::switch_extended(digits, from_ephemeral);
+  // Both components at once: the first one's residues modulo the special primes are not read.
+  poly::Poly lifted = context.make_poly(low.shape().batch, 2, up.extended(), Form::evaluation);
+  lift(context, lifted.view(), low.view(), context.base(0), up.extended());
+  const poly::ConstPolyView c = std::as_const(lifted).view();
+  return rlwe::switch_lifted(in.context, from_ephemeral, raised(in.meta, level),
+                             c.components(0, 1).limbs(0, context.base(level).size()), c.components(1, 1));
 }
 
 }  // namespace hemera::circuits

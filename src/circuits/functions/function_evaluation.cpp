@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "circuits/functions/function_bounds.hpp"
+#include "circuits/functions/lowering.hpp"
 #include "hemera/poly/backend.hpp"
 #include "hemera/runtime/error.hpp"
 #include "rlwe/requirements.hpp"
@@ -119,7 +120,7 @@ std::vector<Ciphertext> PreparedFunction::Evaluation::run() {
   const FunctionPlan& plan = prepared_.plan_;
   const std::vector<std::size_t> last = plan.last_uses();
   for (const FunctionRow& row : rows_of(plan.steps_, values_.size(), plan.outputs_)) {
-    if (row.shares_terms && is_even(row)) {
+    if (row.has_sums && is_even(row)) {
       run_sums(row, last);
       continue;
     }
@@ -309,14 +310,14 @@ void PreparedFunction::Evaluation::run_batch(const FunctionRow& row, const std::
   if (products) {
     relinearize(results->view().batches(row.lowered * count, row.products * count),
                 std::as_const(*products).view(), level, level - 1);
-  }
-  product = row.lowered;
-  for (std::size_t i = row.first; i < row.end; ++i) {
-    if (!steps[i].products.empty()) add_after(result(product++), steps[i]);
+    product = row.lowered;
+    for (std::size_t i = row.first; i < row.end; ++i) {
+      if (!steps[i].products.empty()) add_after(result(product++), steps[i]);
+    }
   }
 }
 
-// Reads each value once, and divides all sums together.
+// Divides all sums together, and reads each value once where it is multiplied by plaintexts.
 void PreparedFunction::Evaluation::run_sums(const FunctionRow& row, const std::vector<std::size_t>& last) {
   const std::vector<FunctionStep>& steps = prepared_.plan_.steps_;
   const FunctionStep& first = steps[row.first];
@@ -326,14 +327,21 @@ void PreparedFunction::Evaluation::run_sums(const FunctionRow& row, const std::v
   poly::Poly sums = context_.make_poly(all, 2, above, Form::evaluation);
   std::vector<ConstPolyView> values, factors;
   std::vector<PolyView> out;
-  for (const auto& term : first.terms) values.push_back(view(term.value, first.level));
+  const bool has_numbers = has_real_numbers(first);
   for (std::size_t i = row.first; i < row.end; ++i) {
     out.push_back(sums.view().batches((i - row.first) * count, count));
-    for (const rlwe::Plaintext& factor : prepared_.factors_.at(i)) factors.push_back(factor.poly.view());
+    if (has_numbers) {
+      add_numbers(out.back(), i);
+    } else {
+      for (const rlwe::Plaintext& factor : prepared_.factors_.at(i)) factors.push_back(factor.poly.view());
+    }
   }
-  backend.inner_products(context_.queue(), out, values, factors, above);
+  if (!has_numbers) {
+    for (const auto& term : first.terms) values.push_back(view(term.value, first.level));
+    backend.inner_products(context_.queue(), out, values, factors, above);
+    for (std::size_t i = row.first; i < row.end; ++i) add_constant(out[i - row.first].components(0, 1), i);
+  }
   const auto results = std::make_shared<poly::Poly>(context_.make_poly(all, 2, below, Form::evaluation));
-  for (std::size_t i = row.first; i < row.end; ++i) add_constant(out[i - row.first].components(0, 1), i);
   auto workspace = context_.make_workspace();
   backend.divide_and_round(context_.queue(), results->view(), std::as_const(sums).view(),
                            context_.rescale(first.level), Form::evaluation, workspace);

@@ -15,8 +15,8 @@ namespace hemera::circuits {
 struct FunctionRow {
   std::size_t first, end;
   std::size_t lowered = 0, products = 0;
-  /// Whether all are sums of the same values' products with plaintexts.
-  bool shares_terms = false;
+  /// Whether all are sums that are rescaled together: with plaintexts, of the same values, or with numbers.
+  bool has_sums = false;
 
   [[nodiscard]] bool is_batch() const { return lowered + products > 1; }
 };

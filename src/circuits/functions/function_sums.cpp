@@ -53,10 +53,12 @@ bool PreparedFunction::Evaluation::is_single(const FunctionStep& step) const {
 void PreparedFunction::Evaluation::multiply_relinearize(const PolyView& out, const FunctionStep& step) {
   const auto key = this->key(step.level);
   const auto& [a, b] = step.products.front();
+  std::vector<std::uint64_t> added;
+  if (!is_zero(step.constant)) added = scaled_constant(step, context_.base(step.result_level), true);
   auto workspace = context_.make_workspace();
-  context_.backend().multiply_relinearize(context_.queue(), out, view(a, step.level), view(b, step.level),
-                                          key->poly.view(), key->gadget->mod_up(step.level),
-                                          key->gadget->mod_down(step.level, step.level - 1), workspace);
+  context_.backend().multiply_relinearize(
+      context_.queue(), out, view(a, step.level), view(b, step.level), key->poly.view(),
+      key->gadget->mod_up(step.level), key->gadget->mod_down(step.level, step.level - 1), workspace, added);
 }
 
 void PreparedFunction::Evaluation::multiply(const PolyView& out, const FunctionStep& step) {
@@ -156,7 +158,6 @@ Ciphertext PreparedFunction::Evaluation::sum(std::size_t number) {
   if (is_single(step) && is_whole(step.products.front().a) && is_whole(step.products.front().b)) {
     result = divided();
     multiply_relinearize(result.poly.view(), step);
-    add_after(result.poly.view(), step);
     return result;
   }
   Ciphertext sum = rlwe::make_ciphertext(prepared_.context_, before, step.products.empty() ? 2 : 3);

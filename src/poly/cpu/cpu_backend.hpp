@@ -86,7 +86,7 @@ class CpuBackend final : public Backend {
                           const ConstPolyView& delta, const Division& plan) const override;
 
   void do_mod_up(Queue& queue, const PolyView& out, const ConstPolyView& in, const ModUp& plan, Form form,
-                 Workspace& workspace) const override;
+                 const Division* down, Workspace& workspace) const override;
   void do_extract_window(Queue& queue, const PolyView& out, const ConstPolyView& in, int shift, int width,
                          const RnsBase& base) const override;
   void do_key_inner_product(Queue& queue, const PolyView& out, const ConstPolyView& digits,

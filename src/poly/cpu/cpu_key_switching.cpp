@@ -161,7 +161,8 @@ class CpuBackend::DigitExtension {
 };
 
 void CpuBackend::do_mod_up(Queue& queue, const PolyView& out, const ConstPolyView& in, const ModUp& plan,
-                           Form form, Workspace& workspace) const {
+                           Form form, const Division* down, Workspace& workspace) const {
+  if (down != nullptr) return Backend::do_mod_up(queue, out, in, plan, form, down, workspace);
   const Workspace::Frame frame(workspace);
   const DigitExtension extension(*this, plan, form);
   const PolyView rows = take(workspace, extension.rows_shape(in.shape));

@@ -98,7 +98,7 @@ class CudaBackend final : public Backend {
                           const ConstPolyView& delta, const Division& plan) const override;
 
   void do_mod_up(Queue& queue, const PolyView& out, const ConstPolyView& in, const ModUp& plan, Form form,
-                 Workspace& workspace) const override;
+                 const Division* down, Workspace& workspace) const override;
   void do_extract_window(Queue& queue, const PolyView& out, const ConstPolyView& in, int shift, int width,
                          const RnsBase& base) const override;
   void do_key_inner_product(Queue& queue, const PolyView& out, const ConstPolyView& digits,
@@ -115,7 +115,8 @@ class CudaBackend final : public Backend {
                       Workspace& workspace) const override;
   void do_multiply_relinearize(Queue& queue, const PolyView& out, const ConstPolyView& a,
                                const ConstPolyView& b, const ConstPolyView& key, const ModUp& up,
-                               const Division* down, Workspace& workspace) const override;
+                               const Division* down, std::span<const std::uint64_t> added,
+                               Workspace& workspace) const override;
 
   void do_scaled_product(Queue& queue, const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
                          const ScaledProduct& plan, Workspace& workspace) const override;
@@ -177,6 +178,9 @@ class CudaBackend final : public Backend {
                            Workspace& workspace) const;
   /// Converts limbs that a division drops, between the passes of their inverse transform, to its remainders
   /// between those of theirs; `scratch` and `columns` are of the division.
+  /// Scaled residues of the quotients of `in` over the ModUp's base, which go to their own digits, too.
+  PolyView divided_residues(const Launcher& where, const PolyView& digits, const ConstPolyView& in,
+                            const Division& down, const ModUp& up, Workspace& workspace) const;
   void convert_remainders(const Launcher& where, const PolyView& delta, const PolyView& scratch,
                           const ConstPolyView& between, const Division& plan,
                           const ColumnTables& columns) const;

@@ -42,19 +42,47 @@ SwitchLimbs dropped_of_base(const ModUp& up, const Division& down) {
 
 }  // namespace
 
+// The rows that end the division begin the inverse transform of its quotients, which they leave in their own
+// digits.
+PolyView CudaBackend::divided_residues(const Launcher& where, const PolyView& digits, const ConstPolyView& in,
+                                       const Division& down, const ModUp& up, Workspace& workspace) const {
+  const FusedModUp& fused = fused_.of_digits(up);
+  const FusedDivision& division = fused_.of(down);
+  const RnsBase& base = up.base();
+  const std::size_t dropped = down.dropped().size();
+  const PolyView residues = take(workspace, with_limbs(in.shape, base.size()));
+  const Workspace::Frame frame(workspace);
+  const PolyView between = take(workspace, with_limbs(in.shape, base.size()));
+  const PolyView between_dropped = take(workspace, with_limbs(in.shape, dropped));
+  const PolyView scratch = take(workspace, with_limbs(in.shape, division.scratch_limbs));
+  const PolyView delta = take(workspace, with_limbs(in.shape, base.size()));
+  if (workspace.measures()) return residues;
+  scaled_rows(where, arithmetic(down.dropped()), between_dropped, in, in, dropped, {},
+              scaled_limbs(down.dropped(), down.dropped_positions()));
+  convert_remainders(where, delta, scratch, between_dropped, down, division.columns);
+  finish_rows(where, arithmetic(base), between, in, delta, down, false, {digits, fused.own_digits.data()});
+  scaled_columns(where, arithmetic(base), residues, between, scaled_limbs(base), fused.scaled);
+  return residues;
+}
+
 void CudaBackend::do_mod_up(Queue& queue, const PolyView& out, const ConstPolyView& in, const ModUp& plan,
-                            Form form, Workspace& workspace) const {
+                            Form form, const Division* down, Workspace& workspace) const {
   const ModUpTables& tables = plans_.of(plan);
-  if (tables.windowed) return Backend::do_mod_up(queue, out, in, plan, form, workspace);
+  const bool values = form == Form::evaluation;
+  const bool passes =
+      values && !tables.windowed && allows(Way::passes, choices_) && fused_.of_digits(plan).usable;
+  if (tables.windowed || (down != nullptr && !(passes && way(*down, in.shape) == Way::passes))) {
+    return Backend::do_mod_up(queue, out, in, plan, form, down, workspace);
+  }
   const Workspace::Frame frame(workspace);
   const Launcher where = launcher(queue);
-  const bool values = form == Form::evaluation;
-  if (values && allows(Way::passes, choices_) && fused_.of_digits(plan).usable) {
+  if (passes) {
     // As a switch begins, with rows of their own.
     const FusedModUp& fused = fused_.of_digits(plan);
     const std::size_t limbs = plan.base().size();
-    const PolyView residues =
-        scaled_residues(where, in.shape, in, {}, {}, plan.base(), fused.scaled, limbs, workspace);
+    const PolyView residues = down == nullptr ? scaled_residues(where, in.shape, in, {}, {}, plan.base(),
+                                                                fused.scaled, limbs, workspace)
+                                              : divided_residues(where, out, in, *down, plan, workspace);
     if (workspace.measures()) return;
     const auto run = [&](const RnsBase& part, const ColumnTables& columns, std::size_t first) {
       if (part.empty()) return;
@@ -64,7 +92,8 @@ void CudaBackend::do_mod_up(Queue& queue, const PolyView& out, const ConstPolyVi
     };
     run(plan.base(), fused.base, 0);
     run(plan.extended().without(plan.base()), fused.special, limbs);
-    return copy_own_limbs(where, out, in, tables);
+    if (down == nullptr) copy_own_limbs(where, out, in, tables);
+    return;
   }
   const PolyView scratch = values ? take(workspace, in.shape) : PolyView();
   if (workspace.measures()) return;
@@ -292,14 +321,17 @@ void CudaBackend::do_switch_keys(Queue& queue, std::span<const KeySwitch> switch
 
 void CudaBackend::do_multiply_relinearize(Queue& queue, const PolyView& out, const ConstPolyView& a,
                                           const ConstPolyView& b, const ConstPolyView& key, const ModUp& up,
-                                          const Division* down, Workspace& workspace) const {
+                                          const Division* down, std::span<const std::uint64_t> added,
+                                          Workspace& workspace) const {
   const SwitchSchedule chosen = schedule(
       up, down, {.batch = out.shape.batch, .keys = 1, .word = key.word, .pairs = key.shape.components == 2});
   if (chosen.way == Way::unfused) {
-    return Backend::do_multiply_relinearize(queue, out, a, b, key, up, down, workspace);
+    return Backend::do_multiply_relinearize(queue, out, a, b, key, up, down, added, workspace);
   }
   const KeySwitch only{out, key, 1};
-  run_switch(chosen, launcher(queue), {.left = a, .right = b}, std::span(&only, 1), up, *down, workspace);
+  run_switch(chosen, launcher(queue), {.left = a, .right = b, .added = added}, std::span(&only, 1), up, *down,
+             workspace);
+  if (chosen.way == Way::clusters && !workspace.measures()) add_constant(queue, out, added, down->target());
 }
 
 }  // namespace hemera::poly::cuda

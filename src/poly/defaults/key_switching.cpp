@@ -19,8 +19,13 @@ std::size_t largest(const std::vector<std::vector<std::uint32_t>>& positions) {
 }  // namespace
 
 void Backend::do_mod_up(Queue& queue, const PolyView& out, const ConstPolyView& in, const ModUp& plan,
-                        Form form, Workspace& workspace) const {
+                        Form form, const Division* down, Workspace& workspace) const {
   const Workspace::Frame frame(workspace);
+  if (down != nullptr) {
+    const PolyView quotient = take(workspace, with_limbs(in.shape, plan.base().size()));
+    do_divide_and_round(queue, quotient, in, *down, form, workspace);
+    return do_mod_up(queue, out, quotient, plan, form, nullptr, workspace);
+  }
   const PolyView other_form = take(workspace, in.shape);
   const PolyView digit_scratch = take(workspace, with_limbs(in.shape, largest(plan.own_positions())));
   const PolyView conversion_scratch = take(workspace, with_limbs(in.shape, largest(plan.other_positions())));
@@ -82,7 +87,7 @@ void Backend::do_mod_up_inner_product(Queue& queue, const PolyView& out, const C
                                       Workspace& workspace) const {
   const Workspace::Frame frame(workspace);
   const PolyView digits = take(workspace, digits_shape(in.shape, plan));
-  do_mod_up(queue, digits, in, plan, Form::evaluation, workspace);
+  do_mod_up(queue, digits, in, plan, Form::evaluation, nullptr, workspace);
   if (!workspace.measures()) do_key_inner_product(queue, out, digits, key, plan);
 }
 
@@ -135,7 +140,7 @@ void Backend::do_switch_keys(Queue& queue, std::span<const KeySwitch> switches, 
     return end_switch(queue, only.out, sum, up, down, addend, only.galois_element, workspace);
   }
   const PolyView digits = take(workspace, digits_shape(in.shape, up));
-  do_mod_up(queue, digits, in, up, Form::evaluation, workspace);
+  do_mod_up(queue, digits, in, up, Form::evaluation, nullptr, workspace);
   const PolyView sum = take(workspace, sum_shape);
   for (const KeySwitch& each : switches) {
     if (!workspace.measures()) do_key_inner_product(queue, sum, digits, each.key, up);
@@ -145,7 +150,8 @@ void Backend::do_switch_keys(Queue& queue, std::span<const KeySwitch> switches, 
 
 void Backend::do_multiply_relinearize(Queue& queue, const PolyView& out, const ConstPolyView& a,
                                       const ConstPolyView& b, const ConstPolyView& key, const ModUp& up,
-                                      const Division* down, Workspace& workspace) const {
+                                      const Division* down, std::span<const std::uint64_t> added,
+                                      Workspace& workspace) const {
   const Workspace::Frame frame(workspace);
   const PolyView product = take(workspace, with_components(with_limbs(out.shape, up.base().size()), 3));
   if (!workspace.measures()) {
@@ -154,6 +160,7 @@ void Backend::do_multiply_relinearize(Queue& queue, const PolyView& out, const C
   const KeySwitch only{out, key, 1};
   do_switch_keys(queue, std::span(&only, 1), product.components(2, 1), up, down, product.components(0, 2),
                  workspace);
+  if (!workspace.measures()) add_constant(queue, out, added, switched_base(up, down));
 }
 
 }  // namespace hemera::poly

@@ -299,7 +299,8 @@ void LedgerBackend::do_divide_and_round(Queue& queue, const PolyView& out, const
 }
 
 void LedgerBackend::do_mod_up(Queue& queue, const PolyView& out, const ConstPolyView& in, const ModUp& plan,
-                              Form form, Workspace& workspace) const {
+                              Form form, const Division* down, Workspace& workspace) const {
+  if (down != nullptr) return Backend::do_mod_up(queue, out, in, plan, form, down, workspace);
   pass(queue, switch_of(Operation::mod_up, out.shape, plan), workspace,
        [&](Workspace& scratch) { other_->mod_up(queue, out, in, plan, form, scratch); });
 }
@@ -335,11 +336,13 @@ void LedgerBackend::do_switch_keys(Queue& queue, std::span<const KeySwitch> swit
 
 void LedgerBackend::do_multiply_relinearize(Queue& queue, const PolyView& out, const ConstPolyView& a,
                                             const ConstPolyView& b, const ConstPolyView& key, const ModUp& up,
-                                            const Division* down, Workspace& workspace) const {
+                                            const Division* down, std::span<const std::uint64_t> added,
+                                            Workspace& workspace) const {
   LedgerEntry entry = switch_of(Operation::multiply_relinearize, out.shape, up);
   entry.divides = down != nullptr;
-  pass(queue, entry, workspace,
-       [&](Workspace& scratch) { other_->multiply_relinearize(queue, out, a, b, key, up, down, scratch); });
+  pass(queue, entry, workspace, [&](Workspace& scratch) {
+    other_->multiply_relinearize(queue, out, a, b, key, up, down, scratch, added);
+  });
 }
 
 void LedgerBackend::do_scaled_product(Queue& queue, const PolyView& out, const ConstPolyView& a,

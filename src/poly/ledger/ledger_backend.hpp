@@ -85,7 +85,7 @@ class LedgerBackend final : public Backend {
   void do_finish_division(Queue& queue, const PolyView& out, const ConstPolyView& in,
                           const ConstPolyView& delta, const Division& plan) const override;
   void do_mod_up(Queue& queue, const PolyView& out, const ConstPolyView& in, const ModUp& plan, Form form,
-                 Workspace& workspace) const override;
+                 const Division* down, Workspace& workspace) const override;
   void do_extract_window(Queue& queue, const PolyView& out, const ConstPolyView& in, int shift, int width,
                          const RnsBase& base) const override;
   void do_key_inner_product(Queue& queue, const PolyView& out, const ConstPolyView& digits,
@@ -98,7 +98,8 @@ class LedgerBackend final : public Backend {
                       Workspace& workspace) const override;
   void do_multiply_relinearize(Queue& queue, const PolyView& out, const ConstPolyView& a,
                                const ConstPolyView& b, const ConstPolyView& key, const ModUp& up,
-                               const Division* down, Workspace& workspace) const override;
+                               const Division* down, std::span<const std::uint64_t> added,
+                               Workspace& workspace) const override;
   void do_scaled_product(Queue& queue, const PolyView& out, const ConstPolyView& a, const ConstPolyView& b,
                          const ScaledProduct& plan, Workspace& workspace) const override;
   void do_lift_operands(Queue& queue, const PolyView& a_lifted, const PolyView& b_lifted,

@@ -11,6 +11,21 @@ void Table::key_switching() {
                         [this](const auto& v, const Plans& p, Workspace& space) {
                           backend().mod_up(queue(), v[0], v[1], p.up, Form::evaluation, space);
                         }});
+  operations.push_back({"mod_up",
+                        {{"output", qp, batch, 2, any}, {"input", qp, batch, 1, any}},
+                        [this](const auto& v, const Plans& p, Workspace& space) {
+                          backend().mod_up(queue(), v[0], v[1], p.up, Form::evaluation, space, &p.down);
+                        },
+                        true,
+                        {{"a division from elsewhere",
+                          [this](const auto& v, Workspace& space) {
+                            const poly::Division other(rig.choose({2, 0, 1}), plans.base);
+                            backend().mod_up(queue(), v[0], v[1], plans.up, Form::evaluation, space, &other);
+                          }},
+                         {"a division to another base", [this](const auto& v, Workspace& space) {
+                            const poly::Division other(plans.extended, plans.one);
+                            backend().mod_up(queue(), v[0], v[1], plans.up, Form::evaluation, space, &other);
+                          }}}});
   operations.push_back(
       {"key_inner_product",
        {{"output", qp, batch, 2, any}, {"digits", qp, batch, 2, any}, {"key", qp, 2, 2, of_key}},

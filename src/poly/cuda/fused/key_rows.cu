@@ -24,12 +24,20 @@ struct FinishPass {
   LimbFactors multiples;  // E, where rows multiply
   const typename A::Modulus* moduli;
   const typename A::Twiddle* tables;
+  // Where a ModUp follows: its digits, the one that has each limb, and the tables of the inverse transform.
+  DeviceView digits;
+  const std::uint32_t* own_digits;
+  const typename A::Twiddle* inverse_tables;
 };
+
+// What a division's rows end in: quotients, those of a multiple of the dividend, or the rows of their inverse
+// transform, when the quotients go to their own digits.
+enum class Finish : std::uint8_t { plain, multiple, inverted };
 
 // The dividend is on its way to shared memory while the kernel waits and the remainder is transformed:
 // registers have no room for it. A warp has two rows, of two components the same one, whose factors it then
 // reads once. Grid [tile, polynomials that share a block, limb].
-template <class A, bool multiplies>
+template <class A, Finish finish>
 __global__ void __launch_bounds__(128, A::row_blocks)
     finish_rows_kernel(const __grid_constant__ FinishPass<A> pass, int log_rows) {
   const unsigned limb = blockIdx.z, index = pass.limbs.ring_index[limb];
@@ -58,16 +66,28 @@ __global__ void __launch_bounds__(128, A::row_blocks)
   typename A::Value x[16];
 #pragma unroll
   for (unsigned k = 0; k < 16; ++k) x[k] = A::from_bits(delta[16 * k]);
-  forward_row<A>(x, dynamic_shared<typename A::Value>() + row_size * local_row, row, t,
-                 pass.tables + std::size_t{index} * layout.size(), layout, m);
+  auto* shared = dynamic_shared<typename A::Value>() + row_size * local_row;
+  const std::size_t table = std::size_t{index} * layout.size();
+  forward_row<A>(x, shared, row, t, pass.tables + table, layout, m);
   finish_copies();
   __syncwarp();
   std::uint64_t* out = pass.out.limb(batch, component, limb) + first;
+  std::uint64_t* quotients = out;
+  if constexpr (finish == Finish::inverted) {
+    quotients = pass.digits.limb(batch, pass.own_digits[limb], limb) + first;
+  }
 #pragma unroll
   for (unsigned k = 0; k < 16; ++k) {
     typename A::Value divided = A::load(kept >= 0 ? minuend[16 * k + t] : 0, m);
-    if constexpr (multiplies) divided = A::multiply(divided, A::expand(multiple, m), m);
-    out[16 * k] = end_division<A>(divided, x[k], inverse, typename A::Value{}, m);
+    if constexpr (finish == Finish::multiple) divided = A::multiply(divided, A::expand(multiple, m), m);
+    const std::uint64_t quotient = end_division<A>(divided, x[k], inverse, typename A::Value{}, m);
+    quotients[16 * k] = quotient;
+    if constexpr (finish == Finish::inverted) x[k] = A::load(quotient, m);
+  }
+  if constexpr (finish == Finish::inverted) {
+    inverse_row<A>(x, shared, row, t, pass.inverse_tables + table, layout, m);
+#pragma unroll
+    for (unsigned k = 0; k < 16; ++k) out[16 * k] = A::to_bits(x[k]);
   }
 }
 
@@ -78,6 +98,7 @@ struct RowsProductPass : SwitchPass<A> {
   unsigned log_degree;
   std::int16_t positions[limbs_per_launch];  // of the limbs in the extended base; below 0: nowhere
   LimbFactors special;                       // P, of the limbs where it multiplies what is added
+  std::uint64_t added[limbs_per_launch];     // to the first component of a product that ends
 };
 
 constexpr unsigned rows_per_block = 2;
@@ -251,6 +272,9 @@ struct RowsProductAgent {
       const Value* delta = shared + (digit_count + 2 * unit.key + unit.component) * block_words + unit.entry;
       result = make_ulonglong2(end_division<A>(sum[0], delta[0], inverse, addend[0], m),
                                end_division<A>(sum[1], delta[1], inverse, addend[1], m));
+      if (of_product && unit.component == 0) {
+        result = make_ulonglong2(q.add(result.x, pass.added[limb]), q.add(result.y, pass.added[limb]));
+      }
     } else if constexpr (adds_before) {
       result = make_ulonglong2(A::finish_forward(sum[0], m), A::finish_forward(sum[1], m));
     } else {
@@ -329,7 +353,8 @@ __global__ void __launch_bounds__(256, blocks)
 }  // namespace
 
 void finish_rows(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
-                 const ConstPolyView& in, const ConstPolyView& delta, const Division& plan, bool multiplies) {
+                 const ConstPolyView& in, const ConstPolyView& delta, const Division& plan, bool multiplies,
+                 const OwnDigits& own) {
   const auto run = [&]<class A>(std::type_identity<A>) {
     const TransformTables<A>& tables = launcher.tables->transforms<A>();
     for_each_launch(out.shape, [&](const Part& part) {
@@ -347,6 +372,14 @@ void finish_rows(const Launcher& launcher, Arithmetic arithmetic, const PolyView
       }
       pass.moduli = tables.moduli.data();
       pass.tables = tables.forward.data();
+      auto* kernel =
+          multiplies ? finish_rows_kernel<A, Finish::multiple> : finish_rows_kernel<A, Finish::plain>;
+      if (own.of_limbs != nullptr) {
+        kernel = finish_rows_kernel<A, Finish::inverted>;
+        pass.digits = device_view(part.of(own.digits));
+        pass.own_digits = own.of_limbs + part.first_limb;
+        pass.inverse_tables = tables.inverse.data();
+      }
       constexpr unsigned rows = 8;
       pass.together = pass.components == 2 ? 2 : 1;
       launch_as({.grid = {(pass.together << launcher.log_rows()) / rows,
@@ -355,9 +388,7 @@ void finish_rows(const Launcher& launcher, Arithmetic arithmetic, const PolyView
                  .block = {16 * rows},
                  .shared_bytes = rows * row_size * (sizeof(typename A::Value) + sizeof(std::uint64_t)),
                  .carve_out = launcher.sizes->carve_out},
-                "divide_and_round", launcher.stream,
-                multiplies ? finish_rows_kernel<A, true> : finish_rows_kernel<A, false>, pass,
-                launcher.log_rows());
+                "divide_and_round", launcher.stream, kernel, pass, launcher.log_rows());
     });
   };
   with_arithmetic(arithmetic, run);
@@ -387,6 +418,10 @@ void rows_inner_product(const Launcher& launcher, Arithmetic arithmetic, const C
       if (down != nullptr) {
         for (std::size_t i = 0; i < switches.size(); ++i) {
           pass.keys[i].delta = device_view(part.of(switches[i].delta));
+        }
+        if (!input.added.empty()) {
+          std::copy_n(input.added.begin() + static_cast<std::ptrdiff_t>(part.first_limb), part.limbs,
+                      pass.added);
         }
       }
       const unsigned groups = pass.digit_count + (down != nullptr ? 2 * pass.key_count : 0);

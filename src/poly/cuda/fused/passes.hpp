@@ -228,10 +228,19 @@ void inverse_convert_columns(const Launcher& launcher, Arithmetic arithmetic, co
                              const ConstPolyView& between, unsigned components, const RnsBase& sources,
                              const ScaledTables& scaled, const ColumnTables& columns);
 
+/// The digits of a ModUp, and which of them has each limb of its base, on the device.
+struct OwnDigits {
+  PolyView digits = {};
+  const std::uint32_t* of_limbs = nullptr;
+};
+
 /// Rows of `delta`, which is lazy, and the end of the division: out = (x - delta) E / D, or (E x - delta) / D
-/// where `multiplies`. Reads `in` before the kernel before has ended, which must not write there.
+/// where `multiplies`. Reads `in` before the kernel before has ended, which must not write there. With `own`
+/// the quotients, of one component, go to their own digits, and `out` has the rows of their inverse
+/// transform.
 void finish_rows(const Launcher& launcher, Arithmetic arithmetic, const PolyView& out,
-                 const ConstPolyView& in, const ConstPolyView& delta, const Division& plan, bool multiplies);
+                 const ConstPolyView& in, const ConstPolyView& delta, const Division& plan, bool multiplies,
+                 const OwnDigits& own = {});
 
 /// The input of key switches: a polynomial and what is added to the result (no data: nothing), or two
 /// ciphertexts, for whose tensor product the last component and the first two stand.
@@ -240,6 +249,7 @@ struct SwitchInput {
   ConstPolyView addend = {};
   ConstPolyView left = {};
   ConstPolyView right = {};
+  std::span<const std::uint64_t> added = {};  // to the first component of a product that ends, in passes
 
   [[nodiscard]] bool is_product() const { return left.data != nullptr; }
 };

@@ -166,9 +166,23 @@ struct Extra {
 
 constexpr unsigned extra_threads = 128;
 
-// A pair of coefficients a thread, in whatever order: grid [tile, polynomial].
+// What the kernel knows of a source.
+struct ExtraSource {
+  std::uint64_t quotient_factor;
+  std::uint64_t weight;
+  unsigned quotient_shift;
+};
+
+// A pair of coefficients a thread, in whatever order: grid [tile, polynomial]. There is little to do, so it
+// is a matter of waits: the sources' numbers come before that for the kernel before.
 __global__ void __launch_bounds__(extra_threads)
     extra_rows_kernel(DeviceView scratch, unsigned components, const __grid_constant__ Extra extra) {
+  auto* sources = dynamic_shared<ExtraSource>();
+  for (unsigned i = threadIdx.x; i < extra.source_count; i += extra_threads) {
+    const ConversionSource& source = extra.sources[i];
+    sources[i] = {source.quotient_factor, extra.has_correction ? extra.weights[i] : 0, source.quotient_shift};
+  }
+  __syncthreads();
   begin_kernel();
   const unsigned batch = blockIdx.y / components, component = blockIdx.y % components;
   const auto pairs_of = [&](unsigned limb) {
@@ -178,7 +192,7 @@ __global__ void __launch_bounds__(extra_threads)
   uint128 quotient[2] = {std::uint64_t{1} << 63, std::uint64_t{1} << 63};
   uint128 plain[2] = {};
   // Residues of this many limbs are on their way at a time.
-  constexpr unsigned at_once = 8;
+  constexpr unsigned at_once = 16;
 #pragma unroll 1
   for (unsigned first = 0; first < extra.source_count; first += at_once) {
     ulonglong2 halves[at_once] = {};
@@ -191,13 +205,13 @@ __global__ void __launch_bounds__(extra_threads)
       if (first + i >= extra.source_count) break;
       const ulonglong2 pair = paired(halves[i].x, halves[i].y);
       const std::uint64_t y[2] = {pair.x, pair.y};
-      const ConversionSource& source = extra.sources[first + i];
+      const ExtraSource& source = sources[first + i];
 #pragma unroll
       for (unsigned k = 0; k < 2; ++k) {
         if (extra.quotient) {
           quotient[k] += fraction(y[k], source.quotient_factor, source.quotient_shift);
         }
-        if (extra.has_correction) plain[k] += static_cast<uint128>(y[k]) * extra.weights[first + i];
+        if (extra.has_correction) plain[k] += static_cast<uint128>(y[k]) * source.weight;
       }
     }
   }
@@ -350,7 +364,8 @@ void extra_rows(const Launcher& launcher, const PolyView& scratch, const ExtraTa
     const auto components = static_cast<unsigned>(scratch.shape.components);
     launch("divide_and_round", launcher.stream, extra_rows_kernel,
            {launcher.degree() / (2 * extra_threads), static_cast<unsigned>(part.batches) * components},
-           {extra_threads}, 0, device_view(part.batches_of(scratch)), components,
+           {extra_threads}, tables.source_count * sizeof(ExtraSource), device_view(part.batches_of(scratch)),
+           components,
            Extra{tables.sources.data(), tables.weights.data(), tables.source_count, tables.quotient,
                  tables.has_correction, tables.correction});
   });
