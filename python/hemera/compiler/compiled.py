@@ -171,9 +171,7 @@ class Compiled(Packaged):
         def noisy(*inputs: Values) -> list[Values]:
             given = [np.asarray(each)[np.newaxis] for each in inputs] if of_one else inputs
             rows = given[0].shape[encoding.inputs[0].axis] if encoding.samples > 1 else None
-            values = encoding.in_slots(given, slots)
-            noise.follow(values)
-            found = encoding.of_slots(program.evaluate_clear(values, changed=noise.added, clip=True), rows)
+            found = encoding.of_slots(noise.run(encoding.in_slots(given, slots)), rows)
             own = found[: len(self._program.outputs)]  # what is watched comes after them
             return [each[0] for each in own] if of_one else own
 

@@ -129,7 +129,7 @@ def bits_of_noise(
     repeats = math.ceil(_DRAWS / min(each.size for each in exact))
     errors = [
         max(float(np.abs(a - b).max()) for a, b in zip(exact, noisy, strict=True))
-        for noisy in (program.evaluate_clear(values, changed=noise.added) for _ in range(repeats))
+        for noisy in (noise.run(values) for _ in range(repeats))
     ]
     worst = math.sqrt(float(np.mean(np.square(errors))))
     largest = min(largest, max(float(np.abs(each).max()) for each in exact))

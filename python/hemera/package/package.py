@@ -195,12 +195,9 @@ class Package:
                 the value of the nearer end.
         """
         modulus = self.params.plain_modulus if isinstance(self.params, IntegerParameters) else 0
-        changed = None if noise is None else noise.added
         watches = any(spec.watched for spec in self.outputs)
-        encoded = self._interface.encode(rows)
-        values = self._program.evaluate_clear(
-            encoded, modulus, changed=changed, clip=watches or noise is not None
-        )
+        encoded, run = self._interface.encode(rows), self._program.evaluate_clear
+        values = run(encoded, modulus, clip=watches) if noise is None else noise.run(encoded)
         with nullcontext() if noise is None else ranges_are_known():
             return self._interface.decode(values, self._interface.count(rows) if count is None else count)
 

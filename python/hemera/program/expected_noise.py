@@ -63,10 +63,14 @@ class ExpectedNoise:
         most = _MOST_ROUNDINGS * place.rounding * place.copies
         return node.operation.is_frail or node.operation.most_noise < most
 
-    def follow(self, inputs: Sequence[Array]) -> None:
-        """Note what the next run would be without noise, where an operation's own noise depends on that."""
-        if not self._quiet:
-            return
+    def run(self, inputs: Sequence[Array]) -> list[Array]:
+        """The program's outputs with noise, for inputs in the clear."""
+        if self._quiet:
+            self._follow(inputs)
+        return self._program.evaluate_clear(inputs, changed=self.added, met=self.met, clip=True)
+
+    def _follow(self, inputs: Sequence[Array]) -> None:
+        """Note what a run is without noise, on which an operation's own noise depends."""
 
         def noted(value: int, x: Array, _: Sequence[Array]) -> Array:
             if value in self._quiet:
@@ -103,8 +107,16 @@ class ExpectedNoise:
                 deviation = operation.worst_noise(place, error)
             else:
                 deviation = operation.noise(place, *operands)
-        if np.ndim(deviation) == 0 and deviation == 0:
-            return x
+        return self._with_noise(x, deviation) if np.any(deviation) else x
+
+    def met(self, node: Node, xs: list[Array]) -> list[Array]:
+        """The operands of a node with the noise of rescales that bring those of a product to its level. Sums
+        have none: their operands may wait for a rescale together."""
+        place = self._program.place(node, self._params, self._levels)
+        met = (self._levels[at] == place.level or not node.operation.depth for at in node.operands)
+        return [x if own else self._with_noise(x, place.rounding) for own, x in zip(met, xs, strict=True)]
+
+    def _with_noise(self, x: Array, deviation: Any) -> Array:
         # Half of the variance is in the imaginary part, which real values do not keep.
         part = deviation / math.sqrt(2)
         noisy: Array = x + part * self._random.standard_normal(x.shape)

@@ -199,7 +199,13 @@ class Program:
     # --- In the clear. ---
 
     def evaluate_clear(
-        self, inputs: Sequence[Array], modulus: int = 0, *, changed: Changed | None = None, clip: bool = False
+        self,
+        inputs: Sequence[Array],
+        modulus: int = 0,
+        *,
+        changed: Changed | None = None,
+        met: Callable[[Node, list[Array]], list[Array]] | None = None,
+        clip: bool = False,
     ) -> list[Array]:
         """The outputs of inputs in the clear, of shape (..., batch of a request, slots), with BFV and BGV
         modulo the plaintext modulus, from -(t-1)/2 to t/2.
@@ -208,6 +214,7 @@ class Program:
             modulus: the plaintext modulus; 0 with CKKS.
             changed: gives what to go on with in place of a value, from its number, the value and the operands
                 of its operation; inputs have none.
+            met: gives what a node takes in place of its operands.
             clip: whether functions go by `Function.evaluate_near`; else RangeErrors outside of intervals.
         """
         values = [np.asarray(np.asarray(x) % modulus, np.int64) if modulus else np.asarray(x) for x in inputs]
@@ -215,6 +222,7 @@ class Program:
             values = [changed(number, x, ()) for number, x in enumerate(values)]
         for node in self.nodes:
             xs = self._aligned_clear([values[at] for at in node.operands], node.operands)
+            xs = xs if met is None else met(node, xs)
             clear = node.operation.clear_with_noise if clip else node.operation.clear_of_batch
             first = self.forms[node.operands[0]]
             if modulus:  # Python's integers where words are too short: what wraps on the way is right again

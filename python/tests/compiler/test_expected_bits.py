@@ -100,6 +100,7 @@ OPERATIONS: dict[str, Callable[[Any], Any]] = {
     "large values times a mask": lambda x: (x + 900) * ARRAY,
     "array": lambda x: x + ARRAY,
     "number": lambda x: x * 0.3,
+    "two levels of a product": lambda x: (x * 100.3) * x,
     "two levels": lambda x: x * x + x,
     "sum": lambda x: x.sum(),
     "complex mask": lambda x: (x + 900) * (ARRAY + 1j * ARRAY[::-1]),
