@@ -11,9 +11,10 @@ import hemera as hm
 from hemera import circuits
 from hemera.circuits.bootstrap import prepared_for
 from hemera.circuits.needs import size_text
+from hemera.errors import NoiseError, RangeWarning
 
 from .conftest import CIRCUIT_SLOTS as SLOTS
-from .refusals import refuse
+from .refusals import raises, refuse
 
 RNG = np.random.default_rng(6)
 WEIGHTS = RNG.uniform(-1, 1, (3, 5))
@@ -205,3 +206,18 @@ def test_a_bootstrap_s_matrices_are_encoded_once_for_each_magnitude():
         assert prepared_for(boot, ctx, magnitude) is first
         assert ctx.memory_used == used
     assert len({id(prepared_for(boot, ctx, magnitude)) for magnitude in (None, 2.0, 8.0)}) == 3
+
+
+@pytest.mark.parametrize(("bits", "is_lost"), [(30, True), (42, False)])
+def test_noise_that_iterations_grow_without_bounds_is_told(bits, is_lost):
+    """Where it takes the residuals 1 - x y beyond 1, no bit is left."""
+    own = hm.ckks.Parameters.for_circuit(19, scale_bits=bits, slots=SLOTS, range_bits=22, security=None)
+    plan, ctx = circuits.inverse((1, 1e6), bits=26).plan(own, slots=SLOTS), hm.Context(own, "cpu")
+    secret, x = ctx.generate_secret_key(), np.linspace(1, 1e6, SLOTS)
+    with pytest.warns(RangeWarning):
+        found = plan(ctx.bind(ctx.generate_keys(secret, plan=plan)).encrypt(x))
+    if is_lost:
+        raises(NoiseError, "", ctx.decrypt, found, secret)
+    else:
+        np.testing.assert_allclose(ctx.decrypt(found, secret), 1 / x, rtol=0, atol=2.0**-26)
+    assert (plan.expected_error()[1] > 0.1) == is_lost

@@ -30,8 +30,8 @@ constexpr int bisections = 48;
 constexpr double nearer = 1.0 / 16;
 constexpr int distances = 7;
 constexpr int draws_of_noise = 3;
-// In deviations. There are up to 2^15 copies of slots.
-constexpr double tails = 2;
+// In deviations. There are up to 2^15 copies of slots, and iterations of one that does not converge grow.
+constexpr double tails = 2, tails_of_iterations = 4;
 // Draws of more than this many times the error by derivatives are out of an interval.
 constexpr double out_of_interval = 16;
 
@@ -104,7 +104,7 @@ ExpectedError FunctionPlan::error_from(double fresh) const {
   }
   const auto count = static_cast<double>(sample_count * outputs_.size());
   const ExpectedError error{.mean = std::sqrt(sum / count), .worst = std::sqrt(worst)};
-  if (polynomials_.size() < 2) return error;
+  if (function_.parts().size() < 2) return error;
   const double in_copies = division_error(parameters(), parameters().max_slots()) / rounding_;
   const double drawn = drawn_error(fresh);
   if (drawn <= out_of_interval * tails * in_copies * error.worst) return error;
@@ -147,6 +147,8 @@ std::vector<Places> FunctionPlan::noisy_places() const {
     }
   }
   std::vector<Places> found;
+  for (std::size_t i = 0; i < sample_count && polynomials_.size() < 2; ++i)
+    found.push_back(sample_of(i, inputs));
   for (const auto& [place, towards] : ways) {
     found.push_back(place);
     double distance = 1;
@@ -158,14 +160,14 @@ std::vector<Places> FunctionPlan::noisy_places() const {
 }
 
 double FunctionPlan::drawn_error(double fresh) const {
-  const double rounding = tails * division_error(parameters(), parameters().max_slots());
+  const double deviations = polynomials_.size() < 2 ? tails_of_iterations : tails;
+  const double rounding = deviations * division_error(parameters(), parameters().max_slots());
   std::mt19937_64 random;
   const auto drawn = [&](double deviation) {
     const auto part = [&] {
       return deviation * std::sqrt(1.5) * (std::ldexp(static_cast<double>(random() >> 11), -52) - 1);
     };
-    const double real = part();
-    return Complex(real, part());
+    return Complex{part(), part()};
   };
   double largest = 0;
   double most = *std::max_element(largest_.begin(), largest_.end());
@@ -173,12 +175,10 @@ double FunctionPlan::drawn_error(double fresh) const {
   for (const Places& places : noisy_places()) {
     const std::vector<Complex> quiet = values_at(places, 0);
     for (int draw = 0; draw < draws_of_noise; ++draw) {
-      std::vector<Complex> values(quiet.begin(),
-                                  quiet.begin() + static_cast<std::ptrdiff_t>(function_.inputs().size()));
-      for (Complex& value : values) value += drawn(std::max(tails * fresh, rounding / scale()));
+      std::vector<Complex> values(quiet.begin(), quiet.end() - std::ssize(steps_));
+      for (Complex& value : values) value += drawn(std::max(deviations * fresh, rounding / scale()));
       for (const FunctionStep& step : steps_) {
-        const double deviation = step.rescaled ? rounding / step.result_scale : 0;
-        values.push_back(value_of(step, values, 0) + drawn(deviation));
+        values.push_back(value_of(step, values, 0) + drawn(step.rescaled ? rounding / step.result_scale : 0));
       }
       for (const std::size_t output : outputs_) {
         const double error = std::abs(values[output].real() - quiet[output].real());

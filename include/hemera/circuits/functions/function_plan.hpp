@@ -132,7 +132,7 @@ class FunctionPlan : public Plan {
                                                             std::size_t level) const override;
   /// Each rescale adds the rounding of its two components, which the derivative carries to the result. The
   /// mean is over the intervals, the worst place one of their values. Where noise takes values out of the
-  /// interval of a polynomial that follows, both are that of draws of it.
+  /// interval of a polynomial that follows, or to where iterations grow, both are that of draws of it.
   [[nodiscard]] ExpectedError error_from(double input_error) const override;
   /// The values of all inputs and steps, at numbers from -1 to 1 for the intervals of the inputs.
   [[nodiscard]] std::vector<std::complex<double>> values_at(const std::vector<double>& places,
