@@ -29,6 +29,10 @@ Values = NDArray[Any]
 _FEW_DRAWS = 4
 _FAR = 6
 """So many bits more than what was asked for are enough, whatever else is drawn."""
+_NEAR = 2
+"""Where noise has less than so many bits more, the draw with the most is drawn again."""
+_LEAST_RUNS, _MORE_RUNS = 8, 24
+"""Runs on that draw, and of all such ones."""
 _NOISE_VALUES = 8
 """Elements of a result whose noise is drawn, at least."""
 _ROUNDING = 2.0**-44
@@ -156,19 +160,31 @@ class Recording:
             asked: bits of each result. Noise that is far less next to bends and on the first draw is drawn no
                 more, where functions are approximated after draws at both ends of ranges.
         """
-        enough = 2.0 ** -(asked + _FAR) * np.array([each.size for each in self.errors])
+        sizes = np.array([each.size for each in self.errors])
+        enough, near = (2.0 ** -(asked + far) * sizes for far in (_FAR, _NEAR))
         runs = math.ceil(_NOISE_VALUES / min([each[0].size for each in self._quiet]))
         rows = self._draws.extremes
-        squares = np.zeros((len(rows), len(self._quiet)))
-        for run in range(max(runs, len(rows))):
-            row = rows[run % len(rows)]
+        squares, counts = np.zeros((len(rows), len(self._quiet))), np.zeros((len(rows), 1))
+
+        def draw(at: int) -> None:
+            row = rows[at]
             pairs = zip(listed(noisy(*(each[row] for each in self._draws.inputs))), self._quiet, strict=True)
             with np.errstate(over="ignore"):  # what is beyond all numbers is refused
-                squares[run % len(rows)] += np.square([_difference(a, b[row]) for a, b in pairs])
+                squares[at] += np.square([_difference(a, b[row]) for a, b in pairs])
+            counts[at] += 1
+
+        for run in range(max(runs, len(rows))):
+            draw(run % len(rows))
             if run == self._draws.first_enough and (squares <= enough**2).all():
                 break
-        counts = [max(1, len(range(at, run + 1, len(rows)))) for at in range(len(rows))]
-        noise = np.sqrt((squares.T / counts).max(1))
+        means = squares / np.maximum(1, counts)
+        for _ in range(_MORE_RUNS):  # where the largest errors may be near enough by chance
+            few = [at for at in means.argmax(0) if counts[at] < _LEAST_RUNS and (means[at] > near**2).any()]
+            if not few:
+                break
+            draw(few[0])
+            means = squares / np.maximum(1, counts)
+        noise = np.sqrt(means.max(0))
         return [replace(each, noise=float(own)) for each, own in zip(self.errors, noise, strict=True)]
 
     @cached_property

@@ -221,7 +221,7 @@ def test_small_results_of_large_summands_are_refused_unless_they_are_rounding():
     exact = [Fraction(x) for x in row]
     judge = float(sum(x * x for x in exact) / 64 - (sum(exact) / 64) ** 2)
     assert abs((row * row).mean() - row.mean() ** 2 - judge) < 0.02 * judge
-    with pytest.raises(PrecisionError, match=r"would have none of the 16 bits"):
+    with pytest.raises(PrecisionError, match=r"would have (none|0\.\d) of the 16 bits"):
         hm.compile(lambda x: (x * x).mean() - x.mean() ** 2, spec)
     assert_gives(lambda x: x.var(), spec, [row], judge=lambda _: judge)
 
