@@ -5,7 +5,6 @@
 #include <complex>
 #include <cstdint>
 #include <type_traits>
-#include <utility>
 
 #include "hemera/schemes/any_scheme.hpp"
 #include "hemera/schemes/ckks.hpp"

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <optional>
 #include <stdexcept>
-#include <string>
 #include <utility>
 
 #include "hemera/rlwe/security.hpp"

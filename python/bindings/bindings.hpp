@@ -6,7 +6,6 @@
 
 #include <memory>
 #include <string>
-#include <utility>
 
 #include "hemera/rlwe/context.hpp"
 #include "hemera/rlwe/evaluator.hpp"

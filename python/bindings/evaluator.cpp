@@ -6,7 +6,6 @@
 
 #include <complex>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "bindings.hpp"

@@ -1,6 +1,5 @@
 // Captured graphs: recordings of a context's backend, and the copies into their inputs.
 #include <memory>
-#include <utility>
 
 #include "bindings.hpp"
 #include "hemera/poly/backend.hpp"

@@ -9,8 +9,6 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <utility>
-#include <vector>
 
 #include "bindings.hpp"
 #include "hemera/circuits/linear/matrix_batch_product.hpp"

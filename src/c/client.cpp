@@ -1,5 +1,4 @@
 #include <bit>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>

@@ -15,7 +15,6 @@
 #include "hemera/rlwe/needed_keys.hpp"
 #include "hemera/runtime/error.hpp"
 #include "rlwe/key_storage.hpp"
-#include "rlwe/requirements.hpp"
 
 namespace hemera::circuits {
 Work& Work::operator+=(const Work& other) {

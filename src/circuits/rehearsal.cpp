@@ -1,7 +1,5 @@
 #include "circuits/rehearsal.hpp"
 
-#include <utility>
-
 #include "hemera/circuits/counted_cost.hpp"
 
 namespace hemera::circuits {

@@ -1,7 +1,6 @@
 #include "io/residues.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <optional>
 #include <string>

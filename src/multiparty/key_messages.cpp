@@ -9,7 +9,6 @@
 #include "multiparty/key_sums.hpp"
 #include "multiparty/prf.hpp"
 #include "multiparty/residues.hpp"
-#include "rlwe/fresh_randomness.hpp"
 #include "rlwe/key_storage.hpp"
 #include "rlwe/requirements.hpp"
 

@@ -1,9 +1,7 @@
 #include "multiparty/key_sums.hpp"
 
 #include <algorithm>
-#include <string>
 #include <tuple>
-#include <utility>
 
 #include "hemera/poly/backend.hpp"
 #include "hemera/rlwe/needed_keys.hpp"

@@ -18,7 +18,6 @@
 #include "multiparty/residues.hpp"
 #include "rlwe/fresh_randomness.hpp"
 #include "rlwe/requirements.hpp"
-#include "rlwe/restriction.hpp"
 #include "rlwe/wide_gaussian.hpp"
 #include "schemes/integer/rules.hpp"
 

@@ -1,7 +1,6 @@
 #include "multiply/digits.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 namespace hemera::multiply {
 

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <string>
-#include <utility>
 
 #include "hemera/runtime/error.hpp"
 #include "multiply/engines.hpp"

@@ -1,7 +1,6 @@
 // Ring products by the CPU backend's number-theoretic transforms.
 #include <map>
 #include <mutex>
-#include <string>
 #include <utility>
 
 #include "hemera/poly/backend.hpp"

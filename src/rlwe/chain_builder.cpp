@@ -5,7 +5,6 @@
 #include <cmath>
 #include <map>
 #include <string>
-#include <utility>
 
 #include "hemera/arith/primes.hpp"
 #include "hemera/runtime/error.hpp"

@@ -1,7 +1,5 @@
 #include "rlwe/key_storage.hpp"
 
-#include <utility>
-
 #include "hemera/poly/backend.hpp"
 
 namespace hemera::rlwe {

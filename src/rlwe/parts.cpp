@@ -3,7 +3,6 @@
 #include <bit>
 #include <map>
 #include <string>
-#include <utility>
 
 #include "hemera/poly/backend.hpp"
 #include "hemera/rlwe/block_secret.hpp"

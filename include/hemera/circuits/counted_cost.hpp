@@ -1,7 +1,6 @@
 // The cost of a run of any circuits, from the ledger of its context.
 #pragma once
 
-#include <cstddef>
 #include <vector>
 
 #include "hemera/circuits/plan.hpp"

@@ -1,7 +1,6 @@
 // The container of every Hemera file: a header, then checksummed sections (docs/file-format.md).
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>

@@ -1,12 +1,9 @@
 // Plaintexts and ciphertexts: arrays of polynomials with their metadata.
 #pragma once
 
-#include <complex>
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "hemera/poly/poly.hpp"

@@ -1,7 +1,6 @@
 // Who rescales and when, how operands are aligned, and which scale each level has: as data.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 

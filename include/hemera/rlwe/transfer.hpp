@@ -1,8 +1,6 @@
 // Objects in another context of the same parameters, for example on another device.
 #pragma once
 
-#include <memory>
-
 #include "hemera/rlwe/ciphertext.hpp"
 #include "hemera/rlwe/keys.hpp"
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 
 #include "hemera/rlwe/ciphertext.hpp"
 #include "hemera/rlwe/hoisting.hpp"

@@ -3,7 +3,6 @@
 // V. Zucca, "Revisiting homomorphic encryption schemes for finite fields", 2021/204.
 #pragma once
 
-#include <memory>
 #include <vector>
 
 #include "hemera/rlwe/ciphertext.hpp"

@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "circuits/functions/sign_stages.hpp"

@@ -1,7 +1,6 @@
 // The scales that a plan's steps lead to, beyond what doubles hold of them.
 #pragma once
 
-#include <cstdint>
 #include <vector>
 
 #include "hemera/arith/two_doubles.hpp"

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <complex>
 #include <cstddef>
-#include <cstdint>
 #include <random>
 #include <utility>
 #include <vector>

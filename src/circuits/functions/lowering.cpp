@@ -1,7 +1,6 @@
 #include "circuits/functions/lowering.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <map>

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <string>
 #include <utility>
 
@@ -13,7 +12,6 @@
 #include "hemera/runtime/error.hpp"
 #include "rlwe/key_storage.hpp"
 #include "rlwe/requirements.hpp"
-#include "schemes/ckks/scaled_numbers.hpp"
 
 namespace hemera::circuits {
 namespace {

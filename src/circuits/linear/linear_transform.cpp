@@ -14,8 +14,6 @@
 #include "circuits/linear/widest_gap.hpp"
 #include "circuits/rounding_model.hpp"
 #include "hemera/runtime/error.hpp"
-#include "rlwe/key_storage.hpp"
-#include "rlwe/requirements.hpp"
 
 namespace hemera::circuits {
 namespace {

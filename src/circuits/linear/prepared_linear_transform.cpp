@@ -1,12 +1,10 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <set>
 #include <span>
 #include <string>
 #include <utility>
 
-#include "circuits/coefficient.hpp"
 #include "circuits/plan_input.hpp"
 #include "hemera/circuits/linear/linear_transform.hpp"
 #include "hemera/runtime/error.hpp"

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "circuits/linear/switch_cost.hpp"
-#include "circuits/plan_input.hpp"
 #include "hemera/poly/backend.hpp"
 #include "hemera/runtime/error.hpp"
 #include "rlwe/requirements.hpp"

@@ -5,7 +5,6 @@
 #include <numeric>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "hemera/poly/backend.hpp"
 #include "hemera/runtime/error.hpp"

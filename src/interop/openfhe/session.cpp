@@ -11,7 +11,6 @@
 #include "interop/openfhe/client.hpp"
 #include "interop/openfhe/file.hpp"
 #include "interop/openfhe/keys.hpp"
-#include "rlwe/requirements.hpp"
 
 namespace hemera::interop::openfhe {
 namespace {

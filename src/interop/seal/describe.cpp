@@ -1,6 +1,4 @@
-#include <cmath>
 #include <cstdio>
-#include <memory>
 #include <string>
 #include <utility>
 

@@ -3,8 +3,6 @@
 #include <openssl/evp.h>
 
 #include <algorithm>
-#include <bit>
-#include <cstring>
 #include <memory>
 
 #include "hemera/runtime/error.hpp"

@@ -1,13 +1,11 @@
 #include "interop/seal/messages.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <string>
 #include <utility>
 
 #include "hemera/poly/backend.hpp"
-#include "hemera/rlwe/noise.hpp"
 #include "hemera/runtime/error.hpp"
 #include "hemera/runtime/memory.hpp"
 #include "interop/seal/residues.hpp"

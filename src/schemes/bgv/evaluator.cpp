@@ -6,7 +6,6 @@
 #include "hemera/schemes/bgv.hpp"
 #include "schemes/bgv/correction.hpp"
 #include "schemes/bgv/noise.hpp"
-#include "schemes/integer/plaintext.hpp"
 #include "schemes/integer/rules.hpp"
 
 namespace hemera::bgv {

@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "hemera/arith/big_integer.hpp"
 #include "hemera/poly/backend.hpp"

@@ -4,9 +4,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
-
-#include "hemera/arith/primes.hpp"
 
 namespace hemera::ckks {
 namespace {

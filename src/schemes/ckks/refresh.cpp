@@ -1,6 +1,5 @@
 #include "schemes/ckks/refresh.hpp"
 
-#include <atomic>
 #include <cmath>
 #include <optional>
 

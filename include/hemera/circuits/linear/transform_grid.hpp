@@ -3,7 +3,6 @@
 
 #include <complex>
 #include <cstddef>
-#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
