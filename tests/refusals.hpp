@@ -19,16 +19,19 @@ std::string refusal(const Call& call) {
   return "";
 }
 
+/// Whether the text has the part; a failure shows both.
+inline ::testing::AssertionResult says(const std::string& text, const std::string& part) {
+  if (text.find(part) != std::string::npos) return ::testing::AssertionSuccess();
+  return ::testing::AssertionFailure() << "'" << part << "' is not in: " << text;
+}
+
 /// Fails unless the call throws an ErrorType whose text contains every one of `parts`.
 template <typename ErrorType, typename Call>
 void expect_error(const Call& call, const std::vector<std::string>& parts) {
   try {
     static_cast<void>(call());
   } catch (const ErrorType& error) {
-    for (const std::string& part : parts) {
-      EXPECT_NE(std::string(error.what()).find(part), std::string::npos)
-          << "'" << part << "' is not in: " << error.what();
-    }
+    for (const std::string& part : parts) EXPECT_TRUE(says(error.what(), part));
     return;
   }
   ADD_FAILURE() << "no error; expected one that says '" << (parts.empty() ? "" : parts.front()) << "'";

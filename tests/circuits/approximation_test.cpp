@@ -4,8 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <complex>
-#include <vector>
 
 #include "hemera/runtime/error.hpp"
 

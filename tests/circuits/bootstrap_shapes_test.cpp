@@ -1,7 +1,6 @@
 // Bootstraps by sines of other degrees, ranges and numbers of doublings.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <functional>
@@ -14,8 +13,6 @@
 #include "circuits/bootstrap/eval_mod.hpp"
 #include "circuits/bootstrap/eval_mod_scales.hpp"
 #include "circuits/bootstrap_support.hpp"
-#include "circuits/circuit_gadgets.hpp"
-#include "circuits/rounding_model.hpp"
 #include "hemera/runtime/bytes.hpp"
 #include "hemera/runtime/error.hpp"
 

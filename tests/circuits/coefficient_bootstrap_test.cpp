@@ -4,11 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <memory>
 #include <numbers>
-#include <string>
 #include <vector>
 
 #include "circuits/bootstrap/bootstrap_layout.hpp"

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -316,8 +315,7 @@ TEST(MatrixBatchProduct, RefusesWhatDoesNotFit) {
       static_cast<void>(session.prepared(
           session.evaluator, session.client.encrypt(Values(x.begin(), x.begin() + 4 * 256), {4}), four)),
       MismatchError);
-  rlwe::Ciphertext low = four.clone();
-  session.evaluator.lower_to_level_inplace(low, 1);
+  rlwe::Ciphertext low = session.evaluator.lower_to_level(four, 1);
   EXPECT_THROW(static_cast<void>(session.prepared(session.evaluator, low, four)), LevelError);
   EXPECT_THROW(static_cast<void>(session.prepared(*session.client.evaluator, four, four)), MissingKeyError);
   const MatrixBatchProduct other(batch_parameters(3), 4);

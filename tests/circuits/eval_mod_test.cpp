@@ -16,7 +16,6 @@
 #include "circuits/bootstrap/ephemeral_sum.hpp"
 #include "circuits/bootstrap/mod_raise.hpp"
 #include "circuits/bootstrap/nested_series.hpp"
-#include "circuits/circuit_gadgets.hpp"
 #include "hemera/circuits/bootstrap/bootstrap.hpp"
 #include "hemera/runtime/error.hpp"
 #include "schemes/ckks_support.hpp"
@@ -52,7 +51,7 @@ struct EvalModTest : ::testing::Test {
     EXPECT_EQ(out.meta.level, eval_mod.end_level());
     rlwe::Ciphertext slots = out.clone();
     slots.meta.scale = eval_mod.end_scale();
-    return ckks::largest_difference(client.decrypt(slots), x);
+    return client.error(slots, x);
   }
 };
 

@@ -3,13 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <complex>
 #include <functional>
 #include <initializer_list>
 #include <numbers>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "circuits/bootstrap/eval_mod.hpp"

@@ -3,10 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <functional>
-#include <map>
 #include <numbers>
 #include <numeric>
 #include <optional>
@@ -17,12 +15,10 @@
 #include "circuits/bootstrap/bootstrap_layout.hpp"
 #include "circuits/bootstrap/ephemeral_sum.hpp"
 #include "circuits/bootstrap/eval_mod.hpp"
-#include "circuits/circuit_gadgets.hpp"
 #include "circuits/function_support.hpp"
 #include "circuits/rounding_model.hpp"
 #include "hemera/circuits/bootstrap/bootstrap.hpp"
 #include "hemera/circuits/functions/elementary.hpp"
-#include "hemera/circuits/functions/function_stages.hpp"
 #include "hemera/circuits/linear/matrix_product.hpp"
 #include "hemera/circuits/linear/matrix_vector_product.hpp"
 #include "hemera/circuits/linear/slot_circuit.hpp"

@@ -98,9 +98,7 @@ TEST(FunctionBatches, SumsOfFewBitsTakeNoLevel) {
   const Values x = spread({});
   Values expected;
   for (const Complex& value : x) expected.push_back(std::nearbyint(0.7 * 64) / 64 * value * value + 0.25);
-  EXPECT_LT(ckks::largest_difference(session.client.decrypt(session.run(plan, session.client.encrypt(x))),
-                                     expected),
-            ckks::tolerance);
+  EXPECT_LT(session.client.error(session.run(plan, session.client.encrypt(x)), expected), ckks::tolerance);
 }
 
 TEST(FunctionBatches, SumsWithoutALevelHaveRealNumbersAndNoProducts) {
@@ -163,7 +161,7 @@ TEST(FunctionBatches, TheLastProductJoinsParts) {
     Values joined;
     for (std::size_t i = 0; i < test_slots; ++i)
       joined.push_back(expected[0][i] + Complex(0, 1) * other[0][i]);
-    EXPECT_LT(ckks::largest_difference(session.client.decrypt(out), joined), ckks::tolerance);
+    EXPECT_LT(session.client.error(out, joined), ckks::tolerance);
   }
   // A pair of parts is what it takes.
   const Ciphertext alone = session.client.encrypt(spread({}));
@@ -200,11 +198,11 @@ TEST(FunctionBatches, LeaveTheLastRescale) {
       EXPECT_EQ(out.meta.noise_scale_degree, 2);
       EXPECT_EQ(out.size(), 2U);
       const Values& wanted = joins ? joined : expected[0];
-      EXPECT_LT(ckks::largest_difference(session.client.decrypt(out), wanted), ckks::tolerance);
+      EXPECT_LT(session.client.error(out, wanted), ckks::tolerance);
       session.client.evaluator->rescale_inplace(out);
       EXPECT_EQ(out.meta.level, usual.result_level());
       EXPECT_NEAR(out.meta.scale / usual.ends().result_scale, 1, 1e-12);
-      EXPECT_LT(ckks::largest_difference(session.client.decrypt(out), wanted), ckks::tolerance);
+      EXPECT_LT(session.client.error(out, wanted), ckks::tolerance);
     }
   }
   // One level less is enough.
@@ -230,7 +228,7 @@ TEST(FunctionBatches, ValuesComeDownToLevelsOfOtherPrimes) {
     const Ciphertext in = ckks::encrypt(client.encoder->encode(x, {}), client.secret);
     const std::vector<const Ciphertext*> given{&in};
     const Ciphertext out = std::move(prepared(*client.evaluator, given).front());
-    EXPECT_LT(ckks::largest_difference(client.decrypt(out), expected[0]), 0x1p-20) << drifts;
+    EXPECT_LT(client.error(out, expected[0]), 0x1p-20) << drifts;
   }
   // A value that is shifted in its place after it was read at a lower level.
   Function shifting(std::vector{Interval{}});
@@ -243,7 +241,7 @@ TEST(FunctionBatches, ValuesComeDownToLevelsOfOtherPrimes) {
   const Ciphertext in = ckks::encrypt(client.encoder->encode(x, {}), client.secret);
   const std::vector<const Ciphertext*> given{&in};
   const Ciphertext out = std::move(prepared(*client.evaluator, given).front());
-  EXPECT_LT(ckks::largest_difference(client.decrypt(out), shifting.evaluate(Rows{x})[0]), 0x1p-20);
+  EXPECT_LT(client.error(out, shifting.evaluate(Rows{x})[0]), 0x1p-20);
 }
 
 // Each pair of products is a square of a square: the first is not held once the second is made.

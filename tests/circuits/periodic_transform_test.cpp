@@ -5,7 +5,6 @@
 
 #include <cmath>
 #include <random>
-#include <set>
 #include <string>
 
 #include "circuits/matrix_support.hpp"

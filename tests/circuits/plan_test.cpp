@@ -14,7 +14,6 @@
 #include "circuits/function_support.hpp"
 #include "circuits/matrix_support.hpp"
 #include "hemera/circuits/bootstrap/bootstrap.hpp"
-#include "hemera/circuits/functions/elementary.hpp"
 #include "hemera/circuits/functions/function_plan.hpp"
 #include "hemera/circuits/linear/linear_transform.hpp"
 #include "hemera/circuits/linear/matrix_product.hpp"

@@ -7,7 +7,6 @@
 #include <memory>
 #include <numbers>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "circuits/bootstrap_support.hpp"

@@ -151,7 +151,7 @@ TEST(TransformGrid, RefusesWhatDoesNotFit) {
   rlwe::Ciphertext low = x.clone();
   session.evaluator.drop_to_level_inplace(low, 1);
   const auto run = [&](const ckks::Evaluator& evaluator, const std::vector<const rlwe::Ciphertext*>& inputs) {
-    static_cast<void>(session.prepared(evaluator, inputs));
+    return session.prepared(evaluator, inputs);
   };
   EXPECT_NO_THROW(run(session.evaluator, {&x, &x}));
   EXPECT_NO_THROW(run(session.evaluator, {&batch, &batch}));

@@ -79,22 +79,27 @@ void check_operation(const BackendCase& backend_case, const Operation& operation
   }
 }
 
-TEST_P(BackendTest, AddIsAdditionModuloQ) {
-  check_operation(
-      GetParam(),
-      [](Rig& rig, auto& out, auto& a, auto& b, auto& base) {
-        rig.backend->add(*rig.queue, out, a, b, base);
-      },
-      [](std::uint64_t a, std::uint64_t b, std::uint64_t q) { return (a + b) % q; });
+std::uint64_t sum_mod(std::uint64_t a, std::uint64_t b, std::uint64_t q) { return (a + b) % q; }
+std::uint64_t difference_mod(std::uint64_t a, std::uint64_t b, std::uint64_t q) { return (a + q - b) % q; }
+std::uint64_t product_mod(std::uint64_t a, std::uint64_t b, std::uint64_t q) {
+  return static_cast<std::uint64_t>(static_cast<uint128>(a) * b % q);
 }
 
+using OfTwo = decltype(&poly::Backend::add);
+Operation by(OfTwo of_two) {
+  return [of_two](Rig& rig, auto& out, auto& a, auto& b, auto& base) {
+    ((*rig.backend).*of_two)(*rig.queue, out, a, b, base);
+  };
+}
+
+TEST_P(BackendTest, AddIsAdditionModuloQ) { check_operation(GetParam(), by(&poly::Backend::add), sum_mod); }
+
 TEST_P(BackendTest, SubtractIsSubtractionModuloQ) {
-  check_operation(
-      GetParam(),
-      [](Rig& rig, auto& out, auto& a, auto& b, auto& base) {
-        rig.backend->subtract(*rig.queue, out, a, b, base);
-      },
-      [](std::uint64_t a, std::uint64_t b, std::uint64_t q) { return (a + q - b) % q; });
+  check_operation(GetParam(), by(&poly::Backend::subtract), difference_mod);
+}
+
+TEST_P(BackendTest, MultiplyIsMultiplicationModuloQ) {
+  check_operation(GetParam(), by(&poly::Backend::multiply), product_mod);
 }
 
 TEST_P(BackendTest, NegateIsNegationModuloQ) {
@@ -102,17 +107,6 @@ TEST_P(BackendTest, NegateIsNegationModuloQ) {
       GetParam(),
       [](Rig& rig, auto& out, auto& a, auto&, auto& base) { rig.backend->negate(*rig.queue, out, a, base); },
       [](std::uint64_t a, std::uint64_t, std::uint64_t q) { return (q - a) % q; });
-}
-
-TEST_P(BackendTest, MultiplyIsMultiplicationModuloQ) {
-  check_operation(
-      GetParam(),
-      [](Rig& rig, auto& out, auto& a, auto& b, auto& base) {
-        rig.backend->multiply(*rig.queue, out, a, b, base);
-      },
-      [](std::uint64_t a, std::uint64_t b, std::uint64_t q) {
-        return static_cast<std::uint64_t>(static_cast<uint128>(a) * b % q);
-      });
 }
 
 TEST_P(BackendTest, MultiplyAddAccumulates) {
@@ -123,11 +117,7 @@ TEST_P(BackendTest, MultiplyAddAccumulates) {
       const Host start = rig.random(base, 3, 2);
       const Host a = rig.random(base, 3, 1);
       const Host b = rig.random(base, key_batch, 2);
-      Host expected = apply(a, b, 3, 2, [](std::uint64_t x, std::uint64_t y, std::uint64_t q) {
-        return static_cast<std::uint64_t>(static_cast<uint128>(x) * y % q);
-      });
-      expected = apply(expected, start, 3, 2,
-                       [](std::uint64_t x, std::uint64_t y, std::uint64_t q) { return (x + y) % q; });
+      const Host expected = apply(apply(a, b, 3, 2, product_mod), start, 3, 2, sum_mod);
       poly::Poly out = rig.upload(start);
       rig.backend->multiply_add(*rig.queue, out.view(), rig.upload(a).view(), rig.upload(b).view(), base);
       ASSERT_TRUE(same(rig.download(out), expected));
@@ -147,8 +137,8 @@ TEST_P(BackendTest, ScalarsActLimbByLimb) {
       for (std::size_t i = 0; i < a.words.size(); ++i) {
         const std::size_t l = i / 1024 % base.size();
         const std::uint64_t q = base.modulus(l).value();
-        products.words[i] = static_cast<std::uint64_t>(static_cast<uint128>(a.words[i]) * scalars[l] % q);
-        everywhere.words[i] = (a.words[i] + scalars[l]) % q;
+        products.words[i] = product_mod(a.words[i], scalars[l], q);
+        everywhere.words[i] = sum_mod(a.words[i], scalars[l], q);
         if (i % 1024 == 0) constant.words[i] = everywhere.words[i];
       }
       const poly::Poly device = rig.upload(a);
@@ -268,16 +258,9 @@ TEST_P(BackendTest, LargeArraysGoRowByRow) {
 
 // Values of polynomials in X^(N/n), stored by one of each run: as if all N entries were there.
 TEST_P(BackendTest, FewerEntriesStandForRunsOfEqualValues) {
-  const std::vector<std::pair<decltype(&poly::Backend::add), Function>> operations = {
-      {&poly::Backend::add, [](std::uint64_t a, std::uint64_t b, std::uint64_t q) { return (a + b) % q; }},
-      {&poly::Backend::subtract,
-       [](std::uint64_t a, std::uint64_t b, std::uint64_t q) { return (a + q - b) % q; }},
-      {&poly::Backend::multiply,
-       [](std::uint64_t a, std::uint64_t b, std::uint64_t q) {
-         return static_cast<std::uint64_t>(static_cast<uint128>(a) * b % q);
-       }},
-  };
-  const Function product = operations.back().second, sum = operations.front().second;
+  const std::vector<std::pair<OfTwo, Function>> operations = {{&poly::Backend::add, sum_mod},
+                                                              {&poly::Backend::subtract, difference_mod},
+                                                              {&poly::Backend::multiply, product_mod}};
   const auto repeated = [](const Host& stored) {
     Host whole(stored.base, stored.shape.batch, stored.shape.components);
     const std::size_t run = whole.shape.degree / stored.shape.degree;
@@ -316,13 +299,13 @@ TEST_P(BackendTest, FewerEntriesStandForRunsOfEqualValues) {
         ((*rig.backend).*operation)(*rig.queue, out.view(), device_a.view(), device_b.view(), base);
         EXPECT_TRUE(same(rig.download(out), apply(a, b, 3, 2, function)));
       }
-      const Host once = apply(a, b, 3, 2, product);
+      const Host once = apply(a, b, 3, 2, product_mod);
       rig.backend->multiply_add(*rig.queue, out.view(), device_a.view(), device_b.view(), base);
-      EXPECT_TRUE(same(rig.download(out), apply(once, once, 3, 2, sum)));
+      EXPECT_TRUE(same(rig.download(out), apply(once, once, 3, 2, sum_mod)));
       const ConstPolyView left = device_a.view(), right = device_b.view();
       rig.backend->inner_product(*rig.queue, out.view(), std::vector{left, left, left},
                                  std::vector{right, ConstPolyView(whole.view()), right}, base);
-      EXPECT_TRUE(same(rig.download(out), apply(apply(once, once, 3, 2, sum), once, 3, 2, sum)));
+      EXPECT_TRUE(same(rig.download(out), apply(apply(once, once, 3, 2, sum_mod), once, 3, 2, sum_mod)));
       // Several sums of the same factors: by kernels of 8, 4, 2 and 1, and of more terms than one launch has.
       for (const auto& [sums, terms] : {std::pair{2, 3}, {15, 2}, {3, 33}}) {
         if (large && terms == 33) continue;  // launches are cut by terms, whatever the ring
@@ -341,10 +324,10 @@ TEST_P(BackendTest, FewerEntriesStandForRunsOfEqualValues) {
         for (poly::Poly& output : outputs) to.push_back(output.view());
         rig.backend->inner_products(*rig.queue, to, of_a, of_b, base);
         for (int r = 0; r < sums; ++r) {
-          Host expected = apply(lefts[0], repeated(rights[r * terms]), 3, 2, product);
+          Host expected = apply(lefts[0], repeated(rights[r * terms]), 3, 2, product_mod);
           for (int i = 1; i < terms; ++i) {
-            expected =
-                apply(expected, apply(lefts[i], repeated(rights[r * terms + i]), 3, 2, product), 3, 2, sum);
+            expected = apply(expected, apply(lefts[i], repeated(rights[r * terms + i]), 3, 2, product_mod), 3,
+                             2, sum_mod);
           }
           EXPECT_TRUE(same(rig.download(outputs[r]), expected)) << sums << " sums, number " << r;
         }
@@ -352,11 +335,11 @@ TEST_P(BackendTest, FewerEntriesStandForRunsOfEqualValues) {
       // A part of one array to a part of another.
       rig.backend->subtract(*rig.queue, out.view().batches(1, 1).limbs(1, 2), left.batches(1, 1).limbs(1, 2),
                             right.batches(2, 1).limbs(1, 2), rig.primes(1, 2));
-      const Host difference = rig.download(out);
+      const Host found = rig.download(out);
       for (std::size_t l = 1; l < 3; ++l) {
         const std::uint64_t q = base.modulus(l).value();
         for (std::size_t n = 0; n < degree; n += degree / 64 - 1) {
-          ASSERT_EQ(difference.at(1, 1, l, n), (a.at(1, 1, l, n) + q - b.at(2, 0, l, n)) % q) << n;
+          ASSERT_EQ(found.at(1, 1, l, n), difference_mod(a.at(1, 1, l, n), b.at(2, 0, l, n), q)) << n;
         }
       }
     }

@@ -243,28 +243,10 @@ TEST_P(BackendTest, EncodingIsExactForAllNumbersOfSlots) {
 TEST_P(BackendTest, EncodingIsExactForAllScales) {
   Rig rig(GetParam(), 1024, {60, 30, 50, 45, 61}, {2, 65536, 17});
   const RnsBase base = rig.choose({0, 1, 2, 3, 4, 5, 7});
-  for (const double scale : {0x1p-1074,
-                             0x1p-1000,
-                             0x1p-60,
-                             0.3,
-                             1.0,
-                             0x1p20,
-                             0x1.fffffffffffffp40,
-                             0x1p58,
-                             0x1p60,
-                             0x1p61,
-                             0x1p62,
-                             0x1p63,
-                             0x1.23456789abcdep64,
-                             0x1p100,
-                             0x1p119,
-                             0x1p120,
-                             0x1p126,
-                             0x1p127,
-                             0x1p128,
-                             0x1p240,
-                             0x1.8p500,
-                             0x1p900}) {
+  constexpr double below = 0x1.fffffffffffffp40, odd = 0x1.23456789abcdep64;
+  for (const double scale : {0x1p-1074, 0x1p-1000, 0x1p-60, 0.3,     1.0,       0x1p20,  below,   0x1p58,
+                             0x1p60,    0x1p61,    0x1p62,  0x1p63,  odd,       0x1p100, 0x1p119, 0x1p120,
+                             0x1p126,   0x1p127,   0x1p128, 0x1p240, 0x1.8p500, 0x1p900}) {
     for (const std::size_t n : {std::size_t{8}, std::size_t{512}}) {
       for (const double size : {1.0, 0x1p-30, 0x1p30}) {
         const Slots slots = random_slots(rig, n, size);

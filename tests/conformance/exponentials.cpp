@@ -1,6 +1,5 @@
 // Exponentials of residues, against products with monomials by the definition of the ring.
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <complex>
 #include <cstdint>

@@ -98,6 +98,23 @@ const std::vector<Gadget>& gadgets() {
   return list;
 }
 
+// One prime a digit, and a special prime.
+Gadget of_single_primes(const char* name, std::uint32_t digits, int bits) {
+  Gadget gadget{.name = name,
+                .bits = std::vector<int>(digits + 1, bits),
+                .base = {},
+                .special = {digits},
+                .key = {},
+                .digits = {}};
+  for (std::uint32_t i = 0; i < digits; ++i) {
+    gadget.base.push_back(i);
+    gadget.digits.push_back({i, {i}, 0, 0});
+  }
+  gadget.key = gadget.base;
+  gadget.key.push_back(digits);
+  return gadget;
+}
+
 constexpr std::size_t montgomery = 9;  // of gadgets(), the first of two
 
 struct Prepared {
@@ -234,20 +251,8 @@ TEST_P(BackendTest, ModUpOfLargeDigitsInALargeRing) {
 }
 
 TEST_P(BackendTest, ModUpOfManyDigits) {
-  // One prime a digit, more digits than a lazy sum of 61-bit products holds.
-  Gadget gadget{.name = "40 digits",
-                .bits = std::vector<int>(41, 61),
-                .base = {},
-                .special = {40},
-                .key = {},
-                .digits = {}};
-  for (std::uint32_t i = 0; i < 40; ++i) {
-    gadget.base.push_back(i);
-    gadget.digits.push_back({i, {i}, 0, 0});
-  }
-  gadget.key = gadget.base;
-  gadget.key.push_back(40);
-  check_gadget(GetParam(), gadget, 1024, 1);
+  // More digits than a lazy sum of 61-bit products holds.
+  check_gadget(GetParam(), of_single_primes("40 digits", 40, 61), 1024, 1);
 }
 
 // Sums of products that are as large as they get: (q - 1)^2 each, more of them than 128 bits hold.
@@ -380,18 +385,7 @@ TEST_P(BackendTest, HoistedProducts) {
 // More than are read at a time.
 TEST_P(BackendTest, HoistedProductsOfManyDigits) {
   for (const int bits : {45, 61}) {
-    Gadget gadget{.name = "nine digits",
-                  .bits = std::vector<int>(10, bits),
-                  .base = {},
-                  .special = {9},
-                  .key = {},
-                  .digits = {}};
-    for (std::uint32_t i = 0; i < 9; ++i) {
-      gadget.base.push_back(i);
-      gadget.digits.push_back({i, {i}, 0, 0});
-    }
-    gadget.key = gadget.base;
-    gadget.key.push_back(9);
+    const Gadget gadget = of_single_primes("nine digits", 9, bits);
     check_hoisted_products(GetParam(), gadget, 1024, 2, 2, 5);
     // More steps than the shared memory of some devices has room for.
     if (bits == 45) check_hoisted_products(GetParam(), gadget, 1024, 1, 8, 24);

@@ -2,7 +2,6 @@
 // ChaCha20 included.
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <numeric>
 
 #include "conformance/suite.hpp"

@@ -273,13 +273,11 @@ TEST_F(EmulationDevices, WhereTheyCanNotReadNothingRuns) {
 TEST_F(EmulationDevices, RecordingsNeitherReadNorAreRead) {
   Side first(0), second(1);
   for (const Side* recorder : {&first, &second}) {
-    EXPECT_THROW(static_cast<void>(recorder->backend->record(*recorder->queue,
-                                                             [&] {
-                                                               static_cast<void>(second.backend->read_from(
-                                                                   *second.queue, *first.backend,
-                                                                   *first.queue, [] {}));
-                                                             })),
-                 DeviceError);
+    EXPECT_THROW(
+        static_cast<void>(recorder->backend->record(
+            *recorder->queue,
+            [&] { return second.backend->read_from(*second.queue, *first.backend, *first.queue, [] {}); })),
+        DeviceError);
     EXPECT_THROW(static_cast<void>(recorder->backend->record(*recorder->queue, [&] { copy(second, first); })),
                  DeviceError);
   }

@@ -29,26 +29,26 @@ struct Objects {
       integer::Encoder(context).encode(std::vector<std::int64_t>(1024, 3), rlwe::BatchShape{});
   rlwe::Ciphertext ciphertext = bfv::encrypt(plaintext, secret);
   std::unique_ptr<runtime::Queue> queue = context->backend().make_queue();
-  std::unique_ptr<poly::Backend::Recording> recording = context->backend().record(
-      context->queue(), [this] { static_cast<void>(evaluator.add(ciphertext, ciphertext)); });
+  std::unique_ptr<poly::Backend::Recording> recording =
+      context->backend().record(context->queue(), [this] { return evaluator.add(ciphertext, ciphertext); });
 };
 
 TEST(EmulationFork, AChildGetsATypedErrorFromEveryUse) {
   Objects objects;
   const rlwe::Context& context = *objects.context;
   const std::vector<std::function<void()>> uses = {
-      [&] { static_cast<void>(objects.evaluator.add(objects.ciphertext, objects.ciphertext)); },
-      [&] { static_cast<void>(objects.evaluator.multiply(objects.ciphertext, objects.ciphertext)); },
-      [&] { static_cast<void>(objects.evaluator.rotate(objects.ciphertext, 1)); },
-      [&] { static_cast<void>(bfv::encrypt(objects.plaintext, objects.secret)); },
-      [&] { static_cast<void>(bfv::decrypt(objects.ciphertext, objects.secret)); },
-      [&] { static_cast<void>(integer::Encoder(objects.context).decode(objects.plaintext)); },
-      [&] { static_cast<void>(objects.ciphertext.clone()); },
-      [&] { static_cast<void>(rlwe::generate_secret_key(objects.context)); },
+      [&] { return objects.evaluator.add(objects.ciphertext, objects.ciphertext); },
+      [&] { return objects.evaluator.multiply(objects.ciphertext, objects.ciphertext); },
+      [&] { return objects.evaluator.rotate(objects.ciphertext, 1); },
+      [&] { return bfv::encrypt(objects.plaintext, objects.secret); },
+      [&] { return bfv::decrypt(objects.ciphertext, objects.secret); },
+      [&] { return integer::Encoder(objects.context).decode(objects.plaintext); },
+      [&] { return objects.ciphertext.clone(); },
+      [&] { return rlwe::generate_secret_key(objects.context); },
       [&] { objects.recording->replay(context.queue()); },
       [&] { context.queue().synchronize(); },
       [&] { context.queue().synchronize_device(); },
-      [&] { static_cast<void>(context.queue().stream()); },
+      [&] { return context.queue().stream(); },
   };
   for (std::size_t i = 0; i < uses.size(); ++i) {
     EXPECT_TRUE(tests::in_child([&] {

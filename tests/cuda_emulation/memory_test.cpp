@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "hemera/runtime/error.hpp"
+#include "refusals.hpp"
 #include "runtime/cuda/recording.hpp"
 #include "runtime/cuda/stream_memory.hpp"
 
@@ -35,14 +36,8 @@ TEST(EmulationMemory, TakesAsMuchAsItsLimitAndNoMore) {
   const auto memory = make_memory(4 * block);
   std::vector<Buffer> buffers;
   for (int i = 0; i < 4; ++i) buffers.emplace_back(memory, block);
-  try {
-    const Buffer one_more(memory, 1);
-    FAIL() << "above the limit";
-  } catch (const OutOfMemoryError& error) {
-    EXPECT_NE(std::string(error.what()).find("under a limit of " + std::to_string(4 * block)),
-              std::string::npos)
-        << error.what();
-  }
+  tests::expect_error<OutOfMemoryError>([&] { const Buffer one_more(memory, 1); },
+                                        {"under a limit of " + std::to_string(4 * block)});
   EXPECT_EQ(memory->used(), 4 * block);
   buffers.pop_back();
   EXPECT_NO_THROW(buffers.emplace_back(memory, block));
@@ -67,13 +62,8 @@ TEST(EmulationMemory, PinnedMemoryOfTheHostIsAPoolOfItsOwn) {
     EXPECT_EQ(allocations(), before) << "of the device";
     EXPECT_EQ(emulation::pinned_blocks().size(), pinned + 1);
     emulation::refused_pinned_allocations = 2;
-    try {
-      const Buffer one_more(memory, block);
-      FAIL() << "the host refused it";
-    } catch (const OutOfMemoryError& error) {
-      EXPECT_NE(std::string(error.what()).find("pinned memory of the host"), std::string::npos)
-          << error.what();
-    }
+    tests::expect_error<OutOfMemoryError>([&] { const Buffer one_more(memory, block); },
+                                          {"pinned memory of the host"});
   }
   EXPECT_EQ(emulation::pinned_blocks().size(), pinned) << "given back";
 }

@@ -13,9 +13,9 @@
 #include <string>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "hemera/runtime/error.hpp"
+#include "refusals.hpp"
 #include "runtime/cuda/recording.hpp"
 #include "runtime/cuda/stream_memory.hpp"
 
@@ -52,12 +52,7 @@ class EmulationNeighbours : public ::testing::Test {
     /// From now on the pool keeps it for reuse.
     void keep(std::size_t blocks) const { static_cast<void>(take(blocks)); }
     [[nodiscard]] std::string refusal(std::size_t blocks) const {
-      try {
-        static_cast<void>(take(blocks));
-      } catch (const OutOfMemoryError& error) {
-        return error.what();
-      }
-      return "none";
+      return tests::refusal<OutOfMemoryError>([&] { return take(blocks); });
     }
 
     std::shared_ptr<const Streams> streams;
@@ -66,8 +61,6 @@ class EmulationNeighbours : public ::testing::Test {
 
   static std::size_t free_blocks() { return emulation::free_device_memory() / block; }
 };
-
-bool says(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 TEST_F(EmulationNeighbours, WhatOthersKeepGoesBackForAPool) {
   const Pool first, second, third;
@@ -80,8 +73,8 @@ TEST_F(EmulationNeighbours, WhatOthersKeepGoesBackForAPool) {
   EXPECT_EQ(first.memory->used(), block);
   EXPECT_EQ(third.memory->used(), 7 * block);
   // Nothing that went back is handed out again.
-  EXPECT_NE(first.refusal(4), "none");
-  EXPECT_NE(second.refusal(2), "none");
+  EXPECT_NE(first.refusal(4), "");
+  EXPECT_NE(second.refusal(2), "");
 }
 
 TEST_F(EmulationNeighbours, APoolTakesWhatItKeepsItselfFirst) {
@@ -109,12 +102,12 @@ TEST_F(EmulationNeighbours, TheErrorSaysWhatOthersHold) {
   const Pool first, second;
   const Buffer used = first.take(5), own = second.take(1);
   const std::string refusal = second.refusal(4);
-  EXPECT_TRUE(says(refusal, "asked for " + std::to_string(4 * block) + " bytes with " +
-                                std::to_string(block) + " in use, " + std::to_string(5 * block) +
-                                " held by other contexts of this process and " + std::to_string(2 * block) +
-                                " free"))
+  EXPECT_TRUE(tests::says(refusal, "asked for " + std::to_string(4 * block) + " bytes with " +
+                                       std::to_string(block) + " in use, " + std::to_string(5 * block) +
+                                       " held by other contexts of this process and " +
+                                       std::to_string(2 * block) + " free"))
       << refusal;
-  EXPECT_FALSE(says(Pool(0, 1).refusal(9), "other contexts")) << "of another device";
+  EXPECT_FALSE(tests::says(Pool(0, 1).refusal(9), "other contexts")) << "of another device";
 }
 
 TEST_F(EmulationNeighbours, AllOfTheNeighboursCanBeAvailable) {
@@ -131,8 +124,8 @@ TEST_F(EmulationNeighbours, ALimitOfAPoolTakesNothingFromOthers) {
   const Pool first, limited(2 * block);
   first.keep(4);
   const std::string refusal = limited.refusal(3);
-  EXPECT_TRUE(says(refusal, "under a limit of " + std::to_string(2 * block))) << refusal;
-  EXPECT_FALSE(says(refusal, "other contexts")) << refusal;
+  EXPECT_TRUE(tests::says(refusal, "under a limit of " + std::to_string(2 * block)));
+  EXPECT_FALSE(tests::says(refusal, "other contexts"));
   EXPECT_EQ(free_blocks(), 4U);
 }
 
@@ -141,7 +134,7 @@ TEST_F(EmulationNeighbours, OtherDevicesAndPlacesKeepTheirs) {
   elsewhere.keep(8);
   pinned.keep(1);
   const std::size_t kept = emulation::pinned_blocks().size();
-  EXPECT_NE(first.refusal(9), "none");
+  EXPECT_NE(first.refusal(9), "");
   EXPECT_EQ(emulation::pinned_blocks().size(), kept);
   const std::size_t before = emulation::counts().allocations;
   elsewhere.keep(8);
@@ -170,13 +163,13 @@ TEST_F(EmulationNeighbours, WhileARecordingIsMadeNothingOfItsMemoryGoesBack) {
     EXPECT_NO_THROW(third.keep(4)) << "the second one's";
     EXPECT_EQ(third.memory->available(), 4 * block);
     const std::string refusal = third.refusal(7);
-    EXPECT_TRUE(says(refusal, std::to_string(4 * block) + " held by other contexts")) << refusal;
+    EXPECT_TRUE(tests::says(refusal, std::to_string(4 * block) + " held by other contexts"));
   }).join();
   // The emulation ends a program that frees within a capture.
   third.keep(4);
   EXPECT_EQ(first.memory->available(), 3 * block) << "what it keeps itself";
   const std::string refusal = first.refusal(5);
-  EXPECT_TRUE(says(refusal, std::to_string(4 * block) + " held by other contexts")) << refusal;
+  EXPECT_TRUE(tests::says(refusal, std::to_string(4 * block) + " held by other contexts"));
 }
 
 TEST_F(EmulationNeighbours, WhatAGraphWorksInStays) {
@@ -195,7 +188,7 @@ TEST_F(EmulationNeighbours, WhatAGraphWorksInStays) {
     graph = recorder.finish();
   }
   read.reset();
-  EXPECT_NE(second.refusal(6), "none");
+  EXPECT_NE(second.refusal(6), "");
   const Buffer rest = second.take(5);
   EXPECT_EQ(free_blocks(), 0U);
   graph->replay();
@@ -289,7 +282,7 @@ TEST_F(EmulationNeighbours, ALimitCountsTheWholeBlock) {
   const Pool pool(4 * block);
   pool.keep(3);
   const Buffer smaller = pool.take(2);
-  EXPECT_NE(pool.refusal(2), "none");
+  EXPECT_NE(pool.refusal(2), "");
   EXPECT_NO_THROW(pool.keep(1));
 }
 

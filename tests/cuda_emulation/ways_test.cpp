@@ -166,7 +166,6 @@ TEST(EmulationWays, SinglePrimesTakeFewerKernels) {
   }
 }
 
-// Switches that end in a base that is no part of the level's, and divisions to one.
 // In passes, keys of many digits go one after the other; the digits are converted once.
 TEST(EmulationWays, KeysOfManyDigitsGoOneByOne) {
   constexpr std::size_t limbs = 16;
@@ -186,6 +185,7 @@ TEST(EmulationWays, KeysOfManyDigitsGoOneByOne) {
   EXPECT_EQ(rig.download(second).words, both.result.words);
 }
 
+// Switches that end in a base that is no part of the level's, and divisions to one.
 TEST(EmulationWays, OtherBasesHaveTwo) {
   const auto switches = kernels_by_way(8192, [](Rig& rig) {
     const RnsBase base = rig.primes(0, 2), extended = rig.primes(0, 3), target = rig.choose({3, 0});

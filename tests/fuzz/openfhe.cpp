@@ -7,7 +7,6 @@
 #include <span>
 #include <type_traits>
 #include <variant>
-#include <vector>
 
 #include "hemera/runtime/error.hpp"
 #include "interop/openfhe/client.hpp"

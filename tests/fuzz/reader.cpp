@@ -3,11 +3,8 @@
 // Half of the mutations get fitting checksums, so that the checks behind the checksums are reached. Contexts
 // are those of the golden files, which are the first corpus.
 #include <cstdint>
-#include <cstring>
 #include <map>
-#include <memory>
 #include <span>
-#include <vector>
 
 #include "hemera/io/describe.hpp"
 #include "hemera/io/objects.hpp"

@@ -1,7 +1,6 @@
 // Products with matrices on the device beside those on the CPU: the same bytes.
 #include <gtest/gtest.h>
 
-#include <complex>
 #include <cstdint>
 #include <memory>
 #include <random>

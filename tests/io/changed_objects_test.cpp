@@ -73,8 +73,7 @@ TEST_P(ChangedObjects, LoadAfterEveryOperationInPlace) {
       {"subtract", [&](Ciphertext& x) { e.subtract_inplace(x, other); }},
       {"add a lower one",
        [&](Ciphertext& x) {
-         Ciphertext low = other.clone();
-         e.lower_to_level_inplace(low, 1);
+         Ciphertext low = e.lower_to_level(other, 1);
          e.add_inplace(x, low);
        }},
       {"negate", [&](Ciphertext& x) { e.negate_inplace(x); }},

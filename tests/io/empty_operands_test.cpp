@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <complex>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -19,7 +18,6 @@
 #include "hemera/rlwe/hoisting.hpp"
 #include "hemera/rlwe/key_maker.hpp"
 #include "hemera/rlwe/key_switching.hpp"
-#include "hemera/rlwe/noise.hpp"
 #include "hemera/rlwe/transfer.hpp"
 #include "hemera/rlwe/turned_product.hpp"
 #include "refusals.hpp"

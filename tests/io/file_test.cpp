@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <cstdlib>
 #include <fstream>
 #include <thread>
 
@@ -99,9 +98,9 @@ TEST_F(FileTest, AFullDiskLeavesTheOldFileAndNothingElse) {
         tests::refusal<FileError>([&] { save_file(folder_ / "new.hemera", large); }).rfind("can not save", 0),
         0U);
   }
-  EXPECT_NE(message.find("can not save " + path.string()), std::string::npos) << message;
-  EXPECT_NE(message.find("after 8192 bytes"), std::string::npos) << message;
-  EXPECT_NE(message.find("nothing was changed"), std::string::npos) << message;
+  EXPECT_TRUE(tests::says(message, "can not save " + path.string()));
+  EXPECT_TRUE(tests::says(message, "after 8192 bytes"));
+  EXPECT_TRUE(tests::says(message, "nothing was changed"));
   EXPECT_EQ(load_file(path), good);
   EXPECT_EQ(entries(), 1U);
 }
@@ -112,8 +111,8 @@ TEST_F(FileTest, ADeviceIsWrittenToDirectlyAndReportsThatItIsFull) {
   }
   const std::string message =
       tests::refusal<FileError>([] { save_file("/dev/full", file_of(100, std::byte{1})); });
-  EXPECT_NE(message.find("/dev/full"), std::string::npos) << message;
-  EXPECT_NE(message.find("free some space"), std::string::npos) << message;
+  EXPECT_TRUE(tests::says(message, "/dev/full"));
+  EXPECT_TRUE(tests::says(message, "free some space"));
   EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
   EXPECT_NO_THROW(save_file("/dev/null", file_of(100, std::byte{1})));
   EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
@@ -180,13 +179,11 @@ TEST_F(FileTest, WhatALinkNamesIsMadeWhereThereIsNoneYet) {
 
   const auto lost = folder_ / "lost";
   std::filesystem::create_symlink("no/such", lost);
-  EXPECT_NE(tests::refusal<FileError>([&] { save_file(lost, file); }).find("check that the folder exists"),
-            std::string::npos);
+  tests::expect_error<FileError>([&] { save_file(lost, file); }, {"check that the folder exists"});
   EXPECT_TRUE(std::filesystem::is_symlink(lost));
   const auto circle = folder_ / "circle";
   std::filesystem::create_symlink("circle", circle);
-  EXPECT_NE(tests::refusal<FileError>([&] { save_file(circle, file); }).find("symbolic links"),
-            std::string::npos);
+  tests::expect_error<FileError>([&] { save_file(circle, file); }, {"symbolic links"});
   EXPECT_TRUE(std::filesystem::is_symlink(circle));
 }
 
@@ -194,21 +191,19 @@ TEST_F(FileTest, APathWithANulIsRefused) {
   using namespace std::string_literals;
   const auto file = file_of(10, std::byte{1});
   const std::filesystem::path path = (folder_ / "a.hemera").string() + "\0.txt"s;
-  EXPECT_NE(tests::refusal<FileError>([&] { save_file(path, file); }).find("NUL"), std::string::npos);
+  tests::expect_error<FileError>([&] { save_file(path, file); }, {"NUL"});
   EXPECT_EQ(entries(), 0U);
   save_file(folder_ / "a.hemera", file);
-  EXPECT_NE(tests::refusal<FileError>([&] { load_file(path); }).find("NUL"), std::string::npos);
+  tests::expect_error<FileError>([&] { load_file(path); }, {"NUL"});
 }
 
 TEST_F(FileTest, ErrorsNameThePathAndTheReason) {
   const auto file = file_of(10, std::byte{1});
   const auto missing = folder_ / "no" / "a.hemera";
-  EXPECT_NE(tests::refusal<FileError>([&] { save_file(missing, file); }).find("check that the folder exists"),
-            std::string::npos);
-  EXPECT_NE(tests::refusal<FileError>([&] { save_file(folder_, file); }).find("a folder has this name"),
-            std::string::npos);
-  EXPECT_NE(tests::refusal<FileError>([&] { load_file(missing); }).find(missing.string()), std::string::npos);
-  EXPECT_NE(tests::refusal<FileError>([&] { load_file(folder_); }).find(folder_.string()), std::string::npos);
+  tests::expect_error<FileError>([&] { save_file(missing, file); }, {"check that the folder exists"});
+  tests::expect_error<FileError>([&] { save_file(folder_, file); }, {"a folder has this name"});
+  tests::expect_error<FileError>([&] { load_file(missing); }, {missing.string()});
+  tests::expect_error<FileError>([&] { load_file(folder_); }, {folder_.string()});
   EXPECT_EQ(entries(), 0U);
 }
 

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <tuple>
 
@@ -18,6 +17,7 @@
 #include "io/reseal.hpp"
 #include "io/samples.hpp"
 #include "refusals.hpp"
+#include "rlwe/metadata_fields.hpp"
 #include "test_device.hpp"
 
 namespace hemera::io {
@@ -37,18 +37,7 @@ INSTANTIATE_TEST_SUITE_P(Schemes, ObjectsTest, testing::ValuesIn(test::format_ca
                          [](const auto& tested) { return test::name(tested.param); });
 
 void expect_equal(const rlwe::Metadata& a, const rlwe::Metadata& b) {
-  EXPECT_EQ(a.batch, b.batch);
-  EXPECT_EQ(a.level, b.level);
-  EXPECT_EQ(a.scale, b.scale);
-  EXPECT_EQ(a.noise_scale_degree, b.noise_scale_degree);
-  EXPECT_EQ(a.correction, b.correction);
-  EXPECT_EQ(a.slots, b.slots);
-  EXPECT_EQ(a.encoding, b.encoding);
-  EXPECT_EQ(a.noise_log2, b.noise_log2);
-  EXPECT_EQ(a.largest, b.largest);
-  EXPECT_EQ(a.filled, b.filled);
-  EXPECT_EQ(a.padding, b.padding);
-  EXPECT_EQ(a.is_complex, b.is_complex);
+  EXPECT_EQ(rlwe::differing_fields(a, b), std::set<std::string>{});
 }
 
 void expect_equal(const poly::Poly& a, const rlwe::Context& of_a, const poly::Poly& b,

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "hemera/io/container.hpp"
 #include "hemera/runtime/checksum.hpp"

@@ -10,6 +10,7 @@
 #include "io/allocation_guard.hpp"
 #include "io/bit_packing.hpp"
 #include "io/compression.hpp"
+#include "refusals.hpp"
 
 namespace hemera::io {
 namespace {
@@ -217,14 +218,9 @@ TEST(Residues, AResidueThatIsNotBelowItsModulusIsNeitherWrittenNorRead) {
     const ResidueReader reader(damaged);
     std::vector<std::uint64_t> back(layout.element_words());
     EXPECT_NO_THROW(reader.rows(rows, back));
-    try {
-      reader.rows(2 * rows, back);
-      FAIL();
-    } catch (const FormatError& error) {
-      EXPECT_EQ(std::string(error.what()), "a residue in element 2, component 0, limb " +
-                                               std::to_string(limb) + " is not below its modulus " +
-                                               std::to_string(layout.moduli[limb]));
-    }
+    EXPECT_EQ(tests::refusal<FormatError>([&] { reader.rows(2 * rows, back); }),
+              "a residue in element 2, component 0, limb " + std::to_string(limb) +
+                  " is not below its modulus " + std::to_string(layout.moduli[limb]));
     EXPECT_THROW(static_cast<void>(check_residues(section_of(damaged))), FormatError);
   }
 }

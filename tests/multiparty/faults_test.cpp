@@ -20,7 +20,6 @@
 #include "hemera/multiparty/opening.hpp"
 #include "hemera/runtime/error.hpp"
 #include "hemera/schemes/bfv.hpp"
-#include "host_words.hpp"
 #include "multiparty/public_factor.hpp"
 #include "refusals.hpp"
 #include "test_device.hpp"

@@ -9,7 +9,6 @@
 #include "hemera/arith/primes.hpp"
 #include "hemera/runtime/error.hpp"
 #include "multiply/forced_isa.hpp"
-#include "poly/cpu/kernels.hpp"
 
 namespace hemera::multiply {
 namespace {

@@ -6,13 +6,11 @@
 #include <cstdint>
 #include <memory>
 #include <random>
-#include <string_view>
 #include <vector>
 
 #include "hemera/arith/primes.hpp"
 #include "hemera/multiply/engines.hpp"
 #include "hemera/poly/ring.hpp"
-#include "hemera/runtime/memory.hpp"
 #include "hemera/runtime/queue.hpp"
 
 namespace hemera::multiply {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <complex>
-#include <cstring>
 #include <functional>
 #include <optional>
 #include <random>

@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <limits>
-#include <string>
 #include <string_view>
 
 #include "poly/cuda/schedule.hpp"

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <bit>
-#include <cstring>
 
 #include "poly/cpu/embedding_centering.hpp"
 #include "poly/embedding_support.hpp"

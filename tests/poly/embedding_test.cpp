@@ -2,7 +2,6 @@
 #include "poly/cpu/embedding.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <boost/math/constants/constants.hpp>
 #include <boost/multiprecision/cpp_bin_float.hpp>
 #include <limits>

@@ -80,16 +80,10 @@ TEST_P(KernelsTest, LongSums) {
         b.push_back(values.data() + (terms - 1 - i) * count);
       }
       fill(weights.data(), terms, q.value(), how);
-      Row expected(count);
-      Row actual(count);
-      scalar().inner_product(expected.data(), a.data(), b.data(), terms, count, q);
-      kernels().inner_product(actual.data(), a.data(), b.data(), terms, count, q);
-      ASSERT_EQ(expected.words(), actual.words()) << "inner_product, q = " << q.value();
-      scalar().weighted_sum(expected.data(), a.data(), weights.data(), terms, q.value(), nullptr, 0, 1, count,
-                            q);
-      kernels().weighted_sum(actual.data(), a.data(), weights.data(), terms, q.value(), nullptr, 0, 1, count,
-                             q);
-      ASSERT_EQ(expected.words(), actual.words()) << "weighted_sum, q = " << q.value();
+      compare("inner_product", scalar().inner_product, kernels().inner_product, count, q, a.data(), b.data(),
+              terms);
+      compare("weighted_sum", scalar().weighted_sum, kernels().weighted_sum, count, q, a.data(),
+              weights.data(), terms, q.value(), nullptr, 0, 1);
     }
   }
 }

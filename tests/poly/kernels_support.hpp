@@ -75,6 +75,15 @@ class KernelsTest : public ::testing::TestWithParam<const Kernels*> {
 
   const Kernels& scalar() { return scalar_kernels(); }
   const Kernels& kernels() { return *GetParam(); }
+  // Two kernels give the same row of `count` words.
+  template <typename Kernel, typename... Operands>
+  static void compare(const char* name, Kernel* usual, Kernel* own, std::size_t count, const Modulus& q,
+                      const Operands&... operands) {
+    Row expected(count), actual(count);
+    usual(expected.data(), operands..., count, q);
+    own(actual.data(), operands..., count, q);
+    ASSERT_EQ(expected.words(), actual.words()) << name << ", q = " << q.value();
+  }
 
   std::mt19937_64 random_{20240607};
 

@@ -19,30 +19,16 @@ TEST_P(KernelsTest, AddSubtractNegate) {
       const Row a = row(count, q.value(), any_fill());
       const Row b = row(count, q.value(), any_fill());
       const std::uint64_t scalar_operand = below(q.value());
-      Row expected(count);
-      Row actual(count);
-      scalar().add(expected.data(), a.data(), b.data(), count, q);
-      kernels().add(actual.data(), a.data(), b.data(), count, q);
-      ASSERT_EQ(expected.words(), actual.words()) << "add, q = " << q.value();
-      scalar().subtract(expected.data(), a.data(), b.data(), count, q);
-      kernels().subtract(actual.data(), a.data(), b.data(), count, q);
-      ASSERT_EQ(expected.words(), actual.words()) << "subtract, q = " << q.value();
+      compare("add", scalar().add, kernels().add, count, q, a.data(), b.data());
+      compare("subtract", scalar().subtract, kernels().subtract, count, q, a.data(), b.data());
       if (kernels().subtract_past_cache != nullptr) {
-        kernels().subtract_past_cache(actual.data(), b.data(), a.data(), count, q);
-        scalar().subtract(expected.data(), b.data(), a.data(), count, q);
-        ASSERT_EQ(expected.words(), actual.words()) << "subtract_past_cache, q = " << q.value();
+        compare("past cache", scalar().subtract, kernels().subtract_past_cache, count, q, b.data(), a.data());
       }
       if (kernels().add_past_cache != nullptr) {
-        kernels().add_past_cache(actual.data(), a.data(), b.data(), count, q);
-        scalar().add(expected.data(), a.data(), b.data(), count, q);
-        ASSERT_EQ(expected.words(), actual.words()) << "add_past_cache, q = " << q.value();
+        compare("past cache", scalar().add, kernels().add_past_cache, count, q, a.data(), b.data());
       }
-      scalar().negate(expected.data(), a.data(), count, q);
-      kernels().negate(actual.data(), a.data(), count, q);
-      ASSERT_EQ(expected.words(), actual.words()) << "negate, q = " << q.value();
-      scalar().add_scalar(expected.data(), a.data(), scalar_operand, count, q);
-      kernels().add_scalar(actual.data(), a.data(), scalar_operand, count, q);
-      ASSERT_EQ(expected.words(), actual.words()) << "add_scalar, q = " << q.value();
+      compare("negate", scalar().negate, kernels().negate, count, q, a.data());
+      compare("add_scalar", scalar().add_scalar, kernels().add_scalar, count, q, a.data(), scalar_operand);
     }
   }
 }
@@ -53,35 +39,27 @@ TEST_P(KernelsTest, Products) {
       const Row a = row(count, q.value(), any_fill());
       const Row b = row(count, q.value(), any_fill());
       const ShoupFactor factor(below(q.value()), q);
-      Row expected(count);
+      Row expected = row(count, q.value(), any_fill());
       Row actual(count);
-      scalar().multiply(expected.data(), a.data(), b.data(), count, q);
-      kernels().multiply(actual.data(), a.data(), b.data(), count, q);
-      ASSERT_EQ(expected.words(), actual.words()) << "multiply, q = " << q.value();
+      actual.copy_from(expected);
+      compare("multiply", scalar().multiply, kernels().multiply, count, q, a.data(), b.data());
       if (kernels().multiply_past_cache != nullptr) {
-        Row past(count);
-        kernels().multiply_past_cache(past.data(), a.data(), b.data(), count, q);
-        ASSERT_EQ(expected.words(), past.words()) << "multiply_past_cache, q = " << q.value();
+        compare("past cache", scalar().multiply, kernels().multiply_past_cache, count, q, a.data(), b.data());
       }
       scalar().multiply_add(expected.data(), a.data(), b.data(), expected.data(), count, q);
       kernels().multiply_add(actual.data(), a.data(), b.data(), actual.data(), count, q);
       ASSERT_EQ(expected.words(), actual.words()) << "multiply_add, q = " << q.value();
-      scalar().multiply_add(expected.data(), a.data(), actual.data(), b.data(), count, q);
-      kernels().multiply_add(actual.data(), a.data(), actual.data(), b.data(), count, q);
-      ASSERT_EQ(expected.words(), actual.words()) << "multiply_add to another, q = " << q.value();
-      scalar().multiply_scalar(expected.data(), a.data(), factor, count, q);
-      kernels().multiply_scalar(actual.data(), a.data(), factor, count, q);
-      ASSERT_EQ(expected.words(), actual.words()) << "multiply_scalar, q = " << q.value();
-      scalar().subtract_multiply_scalar(expected.data(), a.data(), b.data(), factor, count, q);
-      kernels().subtract_multiply_scalar(actual.data(), a.data(), b.data(), factor, count, q);
-      ASSERT_EQ(expected.words(), actual.words()) << "subtract_multiply_scalar, q = " << q.value();
-      scalar().subtract_multiply_scalar(expected.data(), nullptr, b.data(), factor, count, q);
-      kernels().subtract_multiply_scalar(actual.data(), nullptr, b.data(), factor, count, q);
-      ASSERT_EQ(expected.words(), actual.words()) << "subtract_multiply_scalar without a, q = " << q.value();
+      compare("multiply_add to another", scalar().multiply_add, kernels().multiply_add, count, q, a.data(),
+              actual.data(), b.data());
+      compare("multiply_scalar", scalar().multiply_scalar, kernels().multiply_scalar, count, q, a.data(),
+              factor);
+      compare("subtract_multiply_scalar", scalar().subtract_multiply_scalar,
+              kernels().subtract_multiply_scalar, count, q, a.data(), b.data(), factor);
+      compare("subtract_multiply_scalar without a", scalar().subtract_multiply_scalar,
+              kernels().subtract_multiply_scalar, count, q, nullptr, b.data(), factor);
       for (const bool center : {false, true}) {
-        scalar().scale_residues(expected.data(), a.data(), factor, center, count, q);
-        kernels().scale_residues(actual.data(), a.data(), factor, center, count, q);
-        ASSERT_EQ(expected.words(), actual.words()) << "scale_residues, q = " << q.value();
+        compare("scale_residues", scalar().scale_residues, kernels().scale_residues, count, q, a.data(),
+                factor, center);
       }
     }
   }
@@ -99,9 +77,7 @@ TEST_P(KernelsTest, ProductsOfTheLargestResidues) {
     scalar().multiply_add(expected.data(), a.data(), b.data(), expected.data(), count, q);
     kernels().multiply_add(actual.data(), a.data(), b.data(), actual.data(), count, q);
     ASSERT_EQ(expected.words(), actual.words()) << "multiply_add, q = " << q.value();
-    scalar().multiply(expected.data(), a.data(), b.data(), count, q);
-    kernels().multiply(actual.data(), a.data(), b.data(), count, q);
-    ASSERT_EQ(expected.words(), actual.words()) << "multiply, q = " << q.value();
+    compare("multiply", scalar().multiply, kernels().multiply, count, q, a.data(), b.data());
   }
 }
 

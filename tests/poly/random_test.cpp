@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "hemera/runtime/error.hpp"
+#include "refusals.hpp"
 
 #if defined(__linux__)
 #include <linux/filter.h>
@@ -73,12 +74,7 @@ TEST(ErrorDistribution, BoundsOfTheRange) {
   const double infinity = std::numeric_limits<double>::infinity();
   for (const double sigma : {std::nextafter(0.5, 0.0), std::nextafter(20.0, 21.0), 0.0, -3.19, infinity,
                              -infinity, std::numeric_limits<double>::quiet_NaN()}) {
-    try {
-      const ErrorDistribution distribution(sigma);
-      ADD_FAILURE() << "no exception for " << sigma;
-    } catch (const ParameterError& error) {
-      EXPECT_NE(std::string(error.what()).find("0.5 to 20"), std::string::npos);
-    }
+    tests::expect_error<ParameterError>([&] { const ErrorDistribution distribution(sigma); }, {"0.5 to 20"});
   }
 }
 

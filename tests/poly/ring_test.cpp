@@ -7,7 +7,6 @@
 #include <cmath>
 #include <limits>
 
-#include "hemera/arith/primes.hpp"
 #include "hemera/poly/modulus_chain.hpp"
 #include "hemera/poly/plans.hpp"
 #include "hemera/poly/poly.hpp"

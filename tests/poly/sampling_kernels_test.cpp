@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <random>
-#include <string>
 #include <vector>
 
 #include "poly/sampling_support.hpp"

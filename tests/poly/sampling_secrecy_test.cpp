@@ -6,7 +6,6 @@
 #include <cstring>
 #include <functional>
 #include <memory>
-#include <string>
 #include <unordered_set>
 #include <vector>
 

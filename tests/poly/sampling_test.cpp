@@ -7,8 +7,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <set>
-#include <string>
 #include <tuple>
 #include <vector>
 

@@ -135,7 +135,7 @@ TEST_F(KeyGadgets, EqualGadgetsAreOneObject) {
 }
 
 TEST_F(KeyGadgets, MistakesAreNamed) {
-  const auto make = [&](const GadgetPrimes& primes) { static_cast<void>(context->gadget(primes)); };
+  const auto make = [&](const GadgetPrimes& primes) { return context->gadget(primes); };
   EXPECT_THROW(make({.base = low, .special = {low[0]}, .digits = {low}}), ParameterError);
   EXPECT_THROW(make({.base = low, .special = special, .digits = {{low[0]}}}), ParameterError);
   EXPECT_THROW(make({.base = {low[0]}, .special = special, .digits = {{low[0]}}}), ParameterError);

@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <initializer_list>
 #include <string>
 #include <utility>
 
@@ -292,7 +291,7 @@ TEST_P(TurnedProduct, MistakesAreNamed) {
   const SwitchingKey low_product = KeyMaker(secret_, KeyRole::turned_product(5), low).key();
   const Ciphertext x = uniform(context_->top_level());
   const auto multiplied = [&](const Ciphertext& y, const TurnedProductKeys& keys) {
-    static_cast<void>(multiply_turned(context_, y.poly.view(), y.meta, 5, keys));
+    return multiply_turned(context_, y.poly.view(), y.meta, 5, keys);
   };
   EXPECT_THROW(multiplied(x, {&galois, &low_product}), LevelError);
   EXPECT_THROW(multiplied(uniform(0), {&galois, &low_product}), MismatchError);

@@ -4,8 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "hemera/runtime/error.hpp"
 #include "rlwe/foreign_policies.hpp"
 

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <string>
@@ -16,6 +15,7 @@
 #include "child_process.hpp"
 #include "hemera/runtime/error.hpp"
 #include "hemera/runtime/queue.hpp"
+#include "refusals.hpp"
 #include "runtime/host_memory.hpp"
 
 namespace hemera::runtime {
@@ -211,12 +211,8 @@ TEST(HostMemory, ASecretStaysOneWhereverItIsMoved) {
 TEST(HostMemory, SaysHowMuchWasAskedForWhenThereIsNone) {
   const auto memory = make_host_memory();
   for (const std::size_t bytes : {SIZE_MAX / 2 + 1, SIZE_MAX - 1, SIZE_MAX}) {
-    try {
-      const Buffer buffer(memory, bytes);
-      FAIL() << "no error";
-    } catch (const OutOfMemoryError& error) {
-      EXPECT_NE(std::string(error.what()).find(std::to_string(bytes)), std::string::npos) << error.what();
-    }
+    tests::expect_error<OutOfMemoryError>([&] { const Buffer buffer(memory, bytes); },
+                                          {std::to_string(bytes)});
   }
   EXPECT_EQ(memory->used(), 0U);
 }

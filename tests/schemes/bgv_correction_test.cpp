@@ -133,8 +133,7 @@ TEST(BgvCorrectionTest, SumsAlignFactors) {
     session.expect(evaluator.subtract(product, low), session.subtract(squares, b));
     session.expect(evaluator.subtract(low, product), session.subtract(b, squares));
     // A sum of equals costs a bit and about sqrt(t) (more where not every short pair is invertible).
-    rlwe::Ciphertext other = low.clone();
-    evaluator.multiply_scalar_inplace(other, 1);
+    rlwe::Ciphertext other = evaluator.multiply_scalar(low, 1);
     other.meta.correction = session.t.multiply(other.meta.correction, other.meta.correction);
     const double before = low.meta.noise_log2;
     const double after = evaluator.add(low, other).meta.noise_log2;

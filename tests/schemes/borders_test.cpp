@@ -3,10 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <functional>
-#include <numeric>
 #include <set>
 #include <string>
 #include <vector>

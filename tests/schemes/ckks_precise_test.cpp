@@ -6,7 +6,6 @@
 #include <cmath>
 #include <random>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "hemera/io/container.hpp"
@@ -143,8 +142,7 @@ TEST(PreciseValues, KeepTheirBitsThroughProducts) {
                           [&](std::size_t i) { return Real(power(i, 4) + given.number(i)); }),
             -66);
   // A number is added at the exact scale.
-  Ciphertext shifted = fourth.clone();
-  evaluator.add_scalar_inplace(shifted, 0.3);
+  Ciphertext shifted = evaluator.add_scalar(fourth, 0.3);
   EXPECT_LT(largest_error(decoded(session, shifted, 512, false),
                           [&](std::size_t i) { return Real(power(i, 4) + Real(0.3)); }),
             -66);

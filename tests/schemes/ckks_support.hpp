@@ -64,6 +64,9 @@ struct Session {
   [[nodiscard]] Values decrypt(const Ciphertext& ciphertext) const {
     return encoder->decode(ckks::decrypt(ciphertext, secret));
   }
+  [[nodiscard]] double error(const Ciphertext& found, const Values& expected) const {
+    return largest_difference(decrypt(found), expected);
+  }
 };
 
 inline rlwe::Parameters small_parameters(std::size_t depth, std::size_t digits = 0, int scale_bits = 40) {

@@ -142,7 +142,7 @@ TEST(CkksDoubts, TellAnotherSecretKeyForAnyNumberOfSlots) {
         SCOPED_TRACE(std::to_string(slots) + " " + std::to_string(level));
         rlwe::Ciphertext x = top.clone();
         session.evaluator->adjust_to_level_inplace(x, level);
-        EXPECT_LT(ckks::largest_difference(session.decrypt(x), values), ckks::tolerance);
+        EXPECT_LT(session.error(x, values), ckks::tolerance);
         const auto decoded = session.encoder->decode_certain(ckks::decrypt(x, other));
         EXPECT_EQ(decoded.doubtful, (std::vector<std::size_t>{0, 1}));
         EXPECT_THROW(static_cast<void>(session.encoder->decode(ckks::decrypt(x, other))), NoiseError);

@@ -1,6 +1,5 @@
 // Slots of plaintext moduli that split only partly: n < N of them, in the polynomials in X^(N/n).
 #include <algorithm>
-#include <utility>
 
 #include "hemera/io/objects.hpp"
 #include "schemes/integer_support.hpp"
@@ -131,17 +130,16 @@ TEST(FewerSlotsTest, ValuesOfAPart) {
 TEST(FewerSlotsTest, RefusalsAndSearch) {
   Session<Bfv> session(test_chain<Bfv>(257, 2));
   const std::vector<std::int64_t> many(129, 1);
-  expect_error<ParameterError>([&] { static_cast<void>(session.encoder.encode(many, {})); }, {"129", "128"});
+  expect_error<ParameterError>([&] { return session.encoder.encode(many, {}); }, {"129", "128"});
   EXPECT_EQ(session.encoder.encode(many, {}, rlwe::Encoding::coefficients).meta.slots, 129U);
   Session<Bfv> none(test_chain<Bfv>(3, 2));
-  expect_error<ParameterError>(
-      [&] { static_cast<void>(none.encoder.encode(std::vector<std::int64_t>{1}, {})); },
-      {"modulus 3", "1 modulo 4"});
+  expect_error<ParameterError>([&] { return none.encoder.encode(std::vector<std::int64_t>{1}, {}); },
+                               {"modulus 3", "1 modulo 4"});
   const auto request = [](std::size_t slots) {
     return Bfv::for_circuit({.plain_modulus = 257, .slots = slots, .degree = 2048, .security = {}});
   };
   EXPECT_EQ(request(128).max_slots(), 128U);
-  expect_error<ParameterError>([&] { static_cast<void>(request(129)); },
+  expect_error<ParameterError>([&] { return request(129); },
                                {"257 has 128 slots", "129 are asked for", "1 modulo 512"});
   const std::string text = request(128).describe();
   EXPECT_NE(text.find("128 slots and coefficients"), std::string::npos) << text;

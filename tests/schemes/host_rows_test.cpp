@@ -77,7 +77,7 @@ TEST(CkksHostRows, AreCheckedAsComplexValuesAre) {
   const ckks::Session session(ckks::small_parameters(2));
   const ckks::Encoder& encoder = *session.encoder;
   const auto encode = [&](const std::vector<double>& doubles, bool is_complex, double largest) {
-    static_cast<void>(encoder.encode(rows_of(doubles, is_complex, 4), 4, {}, {}, {}, largest));
+    return encoder.encode(rows_of(doubles, is_complex, 4), 4, {}, {}, {}, largest);
   };
   // The magnitude of 3 + 4i is 5; each part alone is smaller.
   const std::vector<double> complex = {0, 0, 3, -4, 0, 1, 0, 0}, real = {0, 1, -5, 2};

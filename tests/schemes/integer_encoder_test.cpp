@@ -66,7 +66,7 @@ TEST(IntegerEncoderTest, SlotsMultiplyAsPolynomials) {
 TEST(IntegerEncoderTest, Refusals) {
   Session<Bfv> session(test_chain<Bfv>(65537, 2));
   const auto encode = [&](const std::vector<std::int64_t>& values, const rlwe::BatchShape& batch) {
-    static_cast<void>(session.encoder.encode(values, batch));
+    return session.encoder.encode(values, batch);
   };
   expect_error<ParameterError>([&] { encode({65537}, {}); }, {"65537"});
   expect_error<ParameterError>([&] { encode({0, -65537}, {}); }, {"65537"});
@@ -76,12 +76,10 @@ TEST(IntegerEncoderTest, Refusals) {
   expect_error<ParameterError>([&] { encode({1}, {0}); }, {"{0}"});
   expect_error<ParameterError>([&] { encode(std::vector<std::int64_t>(1025, 0), {}); }, {"1025", "1024"});
   Session<Bfv> even(test_chain<Bfv>(1 << 16, 2));
-  expect_error<ParameterError>(
-      [&] { static_cast<void>(even.encoder.encode(std::vector<std::int64_t>{1}, {})); },
-      {"65536", "coefficient"});
-  expect_error<MismatchError>([&] { static_cast<void>(session.encoder.decode(even.encode({1}))); },
-                              {"contexts"});
-  expect_error<MismatchError>([&] { static_cast<void>(session.encoder.decode({})); }, {"empty"});
+  expect_error<ParameterError>([&] { return even.encoder.encode(std::vector<std::int64_t>{1}, {}); },
+                               {"65536", "coefficient"});
+  expect_error<MismatchError>([&] { return session.encoder.decode(even.encode({1})); }, {"contexts"});
+  expect_error<MismatchError>([&] { return session.encoder.decode({}); }, {"empty"});
 }
 
 // 4. Values in the context's memory encode and decode like those of the host, and need not be in range.
@@ -116,7 +114,7 @@ TEST(IntegerEncoderTest, ValuesInTheContextsMemory) {
       small.batch = 2;
       expect_error<MismatchError>([&] { session.encoder.decode_to(small, plain); },
                                   {"2 rows", "has 3 of " + std::to_string(count)});
-      expect_error<ParameterError>([&] { static_cast<void>(session.encoder.encode(view, {7}, encoding)); },
+      expect_error<ParameterError>([&] { return session.encoder.encode(view, {7}, encoding); },
                                    {std::to_string(3 * count), "{7}"});
     }
   }

@@ -67,30 +67,19 @@ TYPED_TEST_P(IntegerOperations, PlaintextsAndScalars) {
     const rlwe::Ciphertext x = session.encrypt(a);
     for (const Values& b : session.inputs()) {
       const rlwe::Plaintext plain = session.encode(b);
-      rlwe::Ciphertext sum = x.clone();
-      evaluator.add_plain_inplace(sum, plain);
-      session.expect(sum, session.add(a, b));
-      rlwe::Ciphertext difference = x.clone();
-      evaluator.subtract_plain_inplace(difference, plain);
-      session.expect(difference, session.subtract(a, b));
-      rlwe::Ciphertext product = x.clone();
-      evaluator.multiply_plain_inplace(product, plain);
-      session.expect(product, session.multiply(a, b));
+      session.expect(evaluator.add_plain(x, plain), session.add(a, b));
+      session.expect(evaluator.subtract_plain(x, plain), session.subtract(a, b));
+      session.expect(evaluator.multiply_plain(x, plain), session.multiply(a, b));
     }
     const auto half = static_cast<std::int64_t>(setting.t / 2);
     for (const std::int64_t factor :
          {std::int64_t{0}, std::int64_t{1}, std::int64_t{-1}, half, -half, std::int64_t{1} << 62}) {
-      rlwe::Ciphertext product = x.clone();
-      evaluator.multiply_scalar_inplace(product, factor);
-      session.expect(product, session.scale(a, factor));
-      rlwe::Ciphertext sum = x.clone();
-      evaluator.add_scalar_inplace(sum, factor);
+      session.expect(evaluator.multiply_scalar(x, factor), session.scale(a, factor));
       // A number is the constant polynomial: every slot gets it, or coefficient 0.
-      Values term = session.constant(session.t.reduce_signed(factor));
-      if (session.natural_encoding() == rlwe::Encoding::coefficients) {
-        term = session.single(0, session.t.reduce_signed(factor));
-      }
-      session.expect(sum, session.add(a, term));
+      const std::uint64_t number = session.t.reduce_signed(factor);
+      const bool in_slots = session.natural_encoding() == rlwe::Encoding::slots;
+      session.expect(evaluator.add_scalar(x, factor),
+                     session.add(a, in_slots ? session.constant(number) : session.single(0, number)));
     }
   }
 }
@@ -113,16 +102,6 @@ TYPED_TEST_P(IntegerOperations, PlaintextsForOneLevel) {
     const auto joined = [](Values first, const Values& second) {
       first.insert(first.end(), second.begin(), second.end());
       return first;
-    };
-    const auto sum = [&](const rlwe::Ciphertext& to, const rlwe::Plaintext& plain) {
-      rlwe::Ciphertext result = to.clone();
-      evaluator.add_plain_inplace(result, plain);
-      return result;
-    };
-    const auto difference = [&](const rlwe::Ciphertext& from, const rlwe::Plaintext& plain) {
-      rlwe::Ciphertext result = from.clone();
-      evaluator.subtract_plain_inplace(result, plain);
-      return result;
     };
     const auto residues = [&](const rlwe::Ciphertext& of) {
       return tests::host_words(*session.context, of.poly);
@@ -151,28 +130,30 @@ TYPED_TEST_P(IntegerOperations, PlaintextsForOneLevel) {
         if (level + 1 == x.meta.level) operands.push_back(evaluator.rescale(x));
         for (const rlwe::Ciphertext& operand : operands) {
           const auto unready = session.encode(b);
-          const rlwe::Ciphertext more = sum(operand, plain), less = difference(operand, plain);
+          const rlwe::Ciphertext more = evaluator.add_plain(operand, plain),
+                                 less = evaluator.subtract_plain(operand, plain);
           session.expect(more, session.add(a, b));
           session.expect(less, session.subtract(a, b));
-          EXPECT_EQ(residues(more), residues(sum(operand, unready)));
-          EXPECT_EQ(residues(less), residues(difference(operand, unready)));
-          EXPECT_EQ(more.meta.noise_log2, sum(operand, unready).meta.noise_log2);
+          EXPECT_EQ(residues(more), residues(evaluator.add_plain(operand, unready)));
+          EXPECT_EQ(residues(less), residues(evaluator.subtract_plain(operand, unready)));
+          EXPECT_EQ(more.meta.noise_log2, evaluator.add_plain(operand, unready).meta.noise_log2);
           const bool fits = apart || operand.meta.correction == session.context->scales().level_factor(level);
           const bool taken = operand.meta.level == level && fits && (!apart || use != Use::products);
-          session.expect(sum(operand, other), session.add(a, taken ? b : c));
-          session.expect(difference(operand, other), session.subtract(a, taken ? b : c));
+          session.expect(evaluator.add_plain(operand, other), session.add(a, taken ? b : c));
+          session.expect(evaluator.subtract_plain(operand, other), session.subtract(a, taken ? b : c));
         }
         // Batches, and elements of one, which take along what is ready.
         const rlwe::Plaintext exchanged =
             rlwe::gather(encode(joined(b, c), {2}, level, use), std::vector<std::size_t>{1, 0}, {2});
         EXPECT_EQ(exchanged.placed != nullptr, plain.placed != nullptr);
         const rlwe::Ciphertext& low = operands.size() > 1 ? operands[1] : operands[0];
-        session.expect(sum(low, exchanged), joined(session.add(a, c), session.add(a, b)));
-        const rlwe::Ciphertext two = sum(low, exchanged);
-        session.expect(sum(two, plain),
+        session.expect(evaluator.add_plain(low, exchanged), joined(session.add(a, c), session.add(a, b)));
+        const rlwe::Ciphertext two = evaluator.add_plain(low, exchanged);
+        session.expect(evaluator.add_plain(two, plain),
                        joined(session.add(session.add(a, c), b), session.add(session.add(a, b), b)));
-        session.expect(difference(two, exchanged), joined(a, a));
-        session.expect(difference(two, session.encode(b)), joined(session.subtract(session.add(a, c), b), a));
+        session.expect(evaluator.subtract_plain(two, exchanged), joined(a, a));
+        session.expect(evaluator.subtract_plain(two, session.encode(b)),
+                       joined(session.subtract(session.add(a, c), b), a));
       }
     }
   }
@@ -194,24 +175,13 @@ TYPED_TEST_P(IntegerOperations, PlaintextsForOtherLevels) {
       return tests::host_words(*session.context, of.poly);
     };
     using Operation = std::function<rlwe::Ciphertext(const rlwe::Ciphertext&, const rlwe::Plaintext&)>;
-    const std::vector<Operation> operations = {[&](const rlwe::Ciphertext& y, const rlwe::Plaintext& plain) {
-                                                 rlwe::Ciphertext result = y.clone();
-                                                 evaluator.add_plain_inplace(result, plain);
-                                                 return result;
-                                               },
-                                               [&](const rlwe::Ciphertext& y, const rlwe::Plaintext& plain) {
-                                                 rlwe::Ciphertext result = y.clone();
-                                                 evaluator.subtract_plain_inplace(result, plain);
-                                                 return result;
-                                               },
-                                               [&](const rlwe::Ciphertext& y, const rlwe::Plaintext& plain) {
-                                                 return evaluator.multiply_plain(y, plain);
-                                               },
-                                               [&](const rlwe::Ciphertext& y, const rlwe::Plaintext& plain) {
-                                                 const rlwe::Ciphertext* const left[] = {&y, &y};
-                                                 const rlwe::Plaintext* const right[] = {&unready, &plain};
-                                                 return evaluator.dot(left, right);
-                                               }};
+    const std::vector<Operation> operations = {
+        [&](const auto& y, const auto& plain) { return evaluator.add_plain(y, plain); },
+        [&](const auto& y, const auto& plain) { return evaluator.subtract_plain(y, plain); },
+        [&](const auto& y, const auto& plain) { return evaluator.multiply_plain(y, plain); },
+        [&](const auto& y, const auto& plain) {
+          return evaluator.dot(std::vector{&y, &y}, std::vector{&unready, &plain});
+        }};
     const std::size_t lowest = session.context->parameters().lowest_user_level();
     for (const Use use : {Use::products, Use::sums, Use::both}) {
       for (std::size_t ready = lowest; ready <= x.meta.level; ++ready) {
@@ -405,15 +375,15 @@ TYPED_TEST_P(IntegerOperations, InnerProductsOfUnlikeOperands) {
   lazy.expect(lazy.evaluator.dot(sizes, lazy_weights), lazy.add(second, lazy.multiply(second, b)));
 
   const std::vector<const rlwe::Ciphertext*> none;
-  expect_error<ParameterError>([&] { static_cast<void>(evaluator.dot(none, none)); }, {"0 and 0"});
-  expect_error<ParameterError>([&] { static_cast<void>(evaluator.dot(left, two)); }, {"4 and 2"});
+  expect_error<ParameterError>([&] { return evaluator.dot(none, none); }, {"0 and 0"});
+  expect_error<ParameterError>([&] { return evaluator.dot(left, two); }, {"4 and 2"});
   const rlwe::Ciphertext coefficients = session.encrypt(b, {}, rlwe::Encoding::coefficients);
   const std::vector<const rlwe::Ciphertext*> mixed = {&x, &coefficients};
-  expect_error<MismatchError>([&] { static_cast<void>(evaluator.dot(mixed, two)); }, {"dot", "encode both"});
-  expect_error<MismatchError>([&] { static_cast<void>(evaluator.dot(mixed, mixed)); }, {"encode both"});
+  expect_error<MismatchError>([&] { return evaluator.dot(mixed, two); }, {"dot", "encode both"});
+  expect_error<MismatchError>([&] { return evaluator.dot(mixed, mixed); }, {"encode both"});
   const rlwe::Ciphertext pair = session.encrypt(session.uniform(2 * n), {2}, slots);
   const std::vector<const rlwe::Ciphertext*> batches = {&z, &pair};
-  expect_error<MismatchError>([&] { static_cast<void>(evaluator.dot(batches, two)); }, {"{3}", "{2}"});
+  expect_error<MismatchError>([&] { return evaluator.dot(batches, two); }, {"{3}", "{2}"});
 }
 
 REGISTER_TYPED_TEST_SUITE_P(IntegerOperations, DecryptionInvertsEncryption, SumsAreSums, PlaintextsAndScalars,

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <functional>
-#include <limits>
 #include <memory>
 #include <vector>
 
@@ -145,13 +144,12 @@ TEST_P(Interruption, OperationsGoOnAfterwards) {
       e.relinearize_inplace(product);
     });
   });
-  interruptions += interrupt_everywhere([&] {
-    return completes([&] { static_cast<void>(rlwe::generate_keys(rlwe::generate_secret_key(context), {})); });
-  });
   interruptions += interrupt_everywhere(
-      [&] { return completes([&] { static_cast<void>(any_scheme::encrypt(plain, *keys.public_key)); }); });
+      [&] { return completes([&] { return rlwe::generate_keys(rlwe::generate_secret_key(context), {}); }); });
   interruptions += interrupt_everywhere(
-      [&] { return completes([&] { static_cast<void>(any_scheme::decrypt(x, secret)); }); });
+      [&] { return completes([&] { return any_scheme::encrypt(plain, *keys.public_key); }); });
+  interruptions +=
+      interrupt_everywhere([&] { return completes([&] { return any_scheme::decrypt(x, secret); }); });
   EXPECT_TRUE(interruptions > 20 || !on_cpu()) << interruptions;
   Ciphertext again = e.multiply(x, x);
   e.relinearize_inplace(again);

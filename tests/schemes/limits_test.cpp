@@ -54,11 +54,9 @@ TYPED_TEST(IntegerLimits, NumbersAreAddedAsPlaintextsAre) {
     const auto half = static_cast<std::int64_t>(t / 2);
     for (const std::int64_t number : {std::int64_t{0}, std::int64_t{1}, std::int64_t{-1}, half, half + 1,
                                       -half, half / 2, static_cast<std::int64_t>(t - 1)}) {
-      rlwe::Ciphertext by_number = x.clone();
-      session.evaluator.add_scalar_inplace(by_number, number);
-      rlwe::Ciphertext by_plaintext = x.clone();
-      session.evaluator.add_plain_inplace(
-          by_plaintext, session.encode({session.t.reduce_signed(number)}, {}, rlwe::Encoding::coefficients));
+      rlwe::Ciphertext by_number = session.evaluator.add_scalar(x, number);
+      rlwe::Ciphertext by_plaintext = session.evaluator.add_plain(
+          x, session.encode({session.t.reduce_signed(number)}, {}, rlwe::Encoding::coefficients));
       EXPECT_EQ(words(by_number), words(by_plaintext)) << number;
     }
   }
@@ -117,8 +115,7 @@ struct Limits : ::testing::Test {
 
   // What a sum changed in every place of component 0: an integer modulo the primes.
   [[nodiscard]] std::int64_t added(double number) const {
-    Ciphertext sum = x.clone();
-    session.evaluator->add_scalar_inplace(sum, number);
+    Ciphertext sum = session.evaluator->add_scalar(x, number);
     const auto first = [&](const Ciphertext& a) { return tests::host_words(context, a.poly)[0]; };
     const arith::Modulus& q = context.base(x.meta.level).modulus(0);
     return q.centered(q.subtract(first(sum), first(x)));
@@ -181,14 +178,11 @@ TEST_F(Limits, EveryProductFitsItsLevel) {
                                                                   level, scale, Stored::one_period);
       const std::vector<const Ciphertext*> left = {&a, &a};
       const std::vector<std::function<void()>> products = {
-          [&] { static_cast<void>(e.multiply_plain(a, plain)); },
-          [&] { static_cast<void>(e.multiply_plain(a, period)); },
+          [&] { return e.multiply_plain(a, plain); }, [&] { return e.multiply_plain(a, period); },
           [&] {
-            static_cast<void>(e.dot(left, std::vector<const rlwe::Plaintext*>{&plain, &plain}));
+            return e.dot(left, std::vector<const rlwe::Plaintext*>{&plain, &plain});
           },
-          [&] {
-            static_cast<void>(e.dot(std::span(left).first(1), std::vector<const rlwe::Plaintext*>{&period}));
-          }};
+          [&] { return e.dot(std::span(left).first(1), std::vector<const rlwe::Plaintext*>{&period}); }};
       for (std::size_t i = 0; i < products.size(); ++i) {
         if (away < 0) {
           EXPECT_NO_THROW(products[i]()) << i;
@@ -206,17 +200,17 @@ TEST_F(Limits, EveryProductFitsItsLevel) {
   const rlwe::Plaintext high = session.encoder->encode(Values(512, 0.5), {});
   const std::vector<const Ciphertext*> left = {&last};
   const std::vector<std::function<void()>> products = {
-      [&] { static_cast<void>(e.multiply(last, last)); },
-      [&] { static_cast<void>(e.multiply(last, x)); },
-      [&] { static_cast<void>(e.multiply(x, last)); },
-      [&] { static_cast<void>(e.square(last)); },
-      [&] { static_cast<void>(e.power(last, 2)); },
-      [&] { static_cast<void>(e.power(last, 3)); },
-      [&] { static_cast<void>(e.multiply_plain(last, low)); },
-      [&] { static_cast<void>(e.multiply_plain(last, high)); },
-      [&] { static_cast<void>(e.dot(left, left)); },
-      [&] { static_cast<void>(e.dot(left, std::vector<const rlwe::Plaintext*>{&low})); },
-      [&] { static_cast<void>(e.dot(left, std::vector<const rlwe::Plaintext*>{&high})); },
+      [&] { return e.multiply(last, last); },
+      [&] { return e.multiply(last, x); },
+      [&] { return e.multiply(x, last); },
+      [&] { return e.square(last); },
+      [&] { return e.power(last, 2); },
+      [&] { return e.power(last, 3); },
+      [&] { return e.multiply_plain(last, low); },
+      [&] { return e.multiply_plain(last, high); },
+      [&] { return e.dot(left, left); },
+      [&] { return e.dot(left, std::vector<const rlwe::Plaintext*>{&low}); },
+      [&] { return e.dot(left, std::vector<const rlwe::Plaintext*>{&high}); },
       [&] { e.multiply_scalar_inplace(last, 0.5); },
       [&] {
         e.multiply_scalar_inplace(last, {0, 0.5});

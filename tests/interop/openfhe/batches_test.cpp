@@ -22,8 +22,6 @@ namespace hemera::interop::openfhe {
 namespace {
 
 using Bytes = std::vector<std::byte>;
-using CiphertextPointer = std::shared_ptr<CiphertextObject>;
-using PrivatePointer = std::shared_ptr<PrivateKeyObject>;
 using rlwe::Ciphertext;
 
 constexpr std::array formats = {Format::binary, Format::json};

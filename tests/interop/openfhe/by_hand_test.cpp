@@ -9,11 +9,11 @@
 #include <variant>
 
 #include "hemera/interop/openfhe.hpp"
+#include "hemera/rlwe/encryption.hpp"
 #include "hemera/rlwe/keys.hpp"
 #include "hemera/runtime/error.hpp"
 #include "interop/openfhe/clients.hpp"
 #include "interop/openfhe/file.hpp"
-#include "interop/openfhe/keys.hpp"
 #include "interop/openfhe/vectors.hpp"
 #include "test_device.hpp"
 
@@ -22,10 +22,6 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 using Json = nlohmann::json;
-using ContextPointer = std::shared_ptr<CryptoContext>;
-using CiphertextPointer = std::shared_ptr<CiphertextObject>;
-using PublicPointer = std::shared_ptr<PublicKeyObject>;
-using PrivatePointer = std::shared_ptr<PrivateKeyObject>;
 
 constexpr std::array formats = {Format::binary, Format::json};
 

@@ -36,8 +36,6 @@ namespace {
 
 using rlwe::Ciphertext;
 using Bytes = std::vector<std::byte>;
-using CiphertextPointer = std::shared_ptr<CiphertextObject>;
-using ContextPointer = std::shared_ptr<CryptoContext>;
 
 TEST(OpenFheFields, EncodingsAreThoseOfTheScheme) {
   const auto load = [](const Session& session, const std::string& folder, std::int32_t encoding) {

@@ -1,7 +1,6 @@
 #include "interop/openfhe/clients.hpp"
 
 #include <complex>
-#include <span>
 
 #include "hemera/arith/primes.hpp"
 #include "hemera/interop/openfhe.hpp"

@@ -13,6 +13,15 @@
 #include "interop/openfhe/objects.hpp"
 #include "interop/openfhe/parameters.hpp"
 
+namespace hemera::interop::openfhe {
+
+using CiphertextPointer = std::shared_ptr<CiphertextObject>;
+using ContextPointer = std::shared_ptr<CryptoContext>;
+using PrivatePointer = std::shared_ptr<PrivateKeyObject>;
+using PublicPointer = std::shared_ptr<PublicKeyObject>;
+
+}  // namespace hemera::interop::openfhe
+
 namespace hemera::interop::openfhe::test {
 
 /// The bytes of a file of an object.

@@ -14,7 +14,6 @@
 #include "hemera/arith/modulus.hpp"
 #include "hemera/interop/openfhe.hpp"
 #include "hemera/runtime/error.hpp"
-#include "interop/openfhe/ciphertexts.hpp"
 #include "interop/openfhe/clients.hpp"
 #include "interop/openfhe/file.hpp"
 #include "interop/openfhe/parameters.hpp"
@@ -23,10 +22,8 @@
 namespace hemera::interop::openfhe {
 namespace {
 
-using CiphertextPointer = std::shared_ptr<CiphertextObject>;
 using Bytes = std::vector<std::byte>;
 using Json = nlohmann::json;
-using PrivatePointer = std::shared_ptr<PrivateKeyObject>;
 using Fields = std::vector<std::pair<std::string, std::string>>;
 
 // The first fields of every object: what values.json states of the context.

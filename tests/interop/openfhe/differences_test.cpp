@@ -1,7 +1,6 @@
 // Contexts that differ in one field; keys of other secrets, levels, special primes and loads.
 #include <gtest/gtest.h>
 
-#include <complex>
 #include <cstdint>
 #include <memory>
 #include <set>
@@ -13,7 +12,6 @@
 #include "hemera/runtime/error.hpp"
 #include "hemera/schemes/ckks.hpp"
 #include "hemera/schemes/integer/encoder.hpp"
-#include "interop/openfhe/ciphertexts.hpp"
 #include "interop/openfhe/clients.hpp"
 #include "interop/openfhe/file.hpp"
 #include "interop/openfhe/keys.hpp"
@@ -26,8 +24,6 @@ namespace hemera::interop::openfhe {
 namespace {
 
 using Bytes = std::vector<std::byte>;
-using CiphertextPointer = std::shared_ptr<CiphertextObject>;
-using ContextPointer = std::shared_ptr<CryptoContext>;
 
 // A change of one field of a struct, and whether the context is then another one.
 template <typename T>

@@ -20,9 +20,6 @@ namespace hemera::interop::openfhe {
 namespace {
 
 using Bytes = std::vector<std::byte>;
-using CiphertextPointer = std::shared_ptr<CiphertextObject>;
-using PublicPointer = std::shared_ptr<PublicKeyObject>;
-using PrivatePointer = std::shared_ptr<PrivateKeyObject>;
 
 // Files of a key pair, and what becomes of one by a change.
 struct Files {
@@ -90,8 +87,8 @@ class OpenFheFailedLoads : public testing::Test {
     const auto add_ciphertext = [&](const std::string& name,
                                     const std::function<void(CiphertextObject&)>& change) {
       const Bytes bad = files.with_ciphertext(change);
-      list.push_back({"load_ciphertext: " + name,
-                      [=](Session& session) { static_cast<void>(session.load_ciphertext(bad)); }});
+      list.push_back(
+          {"load_ciphertext: " + name, [=](Session& session) { return session.load_ciphertext(bad); }});
       for (const bool is_first : {false, true}) {
         list.push_back(
             {"load_ciphertexts: " + name + (is_first ? ", first" : ", last"), [=](Session& session) {
@@ -140,8 +137,8 @@ class OpenFheFailedLoads : public testing::Test {
     const auto add_secret = [&](const std::string& name,
                                 const std::function<void(PrivateKeyObject&)>& change) {
       const Bytes bad = files.with_secret(change);
-      list.push_back({"load_secret_key: " + name,
-                      [=](Session& session) { static_cast<void>(session.load_secret_key(bad)); }});
+      list.push_back(
+          {"load_secret_key: " + name, [=](Session& session) { return session.load_secret_key(bad); }});
     };
     add_secret("two secrets", [](auto& object) { object.polynomial.limbs.back().words.back() ^= 1; });
     add_secret("few limbs", [](auto& object) { drop_limb(object.polynomial); });
@@ -297,9 +294,8 @@ TEST_F(OpenFheFailedLoads, LeaveTheKeysOfASession) {
   calls.push_back(
       {"powers", [&](Session& s) { s.load_keys({.relinearization = Source(files.relinearization)}); }});
   calls.push_back({"turns", [&](Session& s) { s.load_keys({.galois = Source(files.galois)}); }});
-  calls.push_back(
-      {"ciphertext", [&](Session& s) { static_cast<void>(s.load_ciphertext(files.ciphertext)); }});
-  calls.push_back({"secret", [&](Session& s) { static_cast<void>(s.load_secret_key(files.secret)); }});
+  calls.push_back({"ciphertext", [&](Session& s) { return s.load_ciphertext(files.ciphertext); }});
+  calls.push_back({"secret", [&](Session& s) { return s.load_secret_key(files.secret); }});
   for (const Fault& fault : calls) {
     SCOPED_TRACE(fault.name);
     EXPECT_THROW(fault.call(session), Error);

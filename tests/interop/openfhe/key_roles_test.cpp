@@ -25,7 +25,6 @@ namespace hemera::interop::openfhe {
 namespace {
 
 using Bytes = std::vector<std::byte>;
-using CiphertextPointer = std::shared_ptr<CiphertextObject>;
 using rlwe::KeyRole;
 
 class OpenFheRoles : public testing::Test {

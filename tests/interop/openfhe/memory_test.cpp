@@ -1,8 +1,6 @@
 // What comes from memory is what comes from a file.
 #include <gtest/gtest.h>
 
-#include <map>
-
 #include "hemera/interop/openfhe.hpp"
 #include "hemera/runtime/error.hpp"
 #include "interop/openfhe/ciphertexts.hpp"

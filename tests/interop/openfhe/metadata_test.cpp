@@ -1,7 +1,6 @@
 // Metadata that differs in one field: what OpenFHE's files, and its objects in memory, have of it.
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -18,7 +17,6 @@
 #include "interop/openfhe/ciphertexts.hpp"
 #include "interop/openfhe/clients.hpp"
 #include "interop/openfhe/file.hpp"
-#include "interop/openfhe/parameters.hpp"
 #include "interop/openfhe/vectors.hpp"
 #include "member_count.hpp"
 #include "rlwe/metadata_fields.hpp"
@@ -28,8 +26,6 @@ namespace hemera::interop::openfhe {
 namespace {
 
 using Bytes = std::vector<std::byte>;
-using ContextPointer = std::shared_ptr<CryptoContext>;
-using CiphertextPointer = std::shared_ptr<CiphertextObject>;
 using rlwe::Ciphertext;
 
 class OpenFheMetadata : public testing::TestWithParam<std::string> {};

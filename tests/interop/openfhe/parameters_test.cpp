@@ -15,7 +15,6 @@
 #include "hemera/interop/openfhe.hpp"
 #include "hemera/rlwe/encryption.hpp"
 #include "hemera/runtime/error.hpp"
-#include "interop/openfhe/ciphertexts.hpp"
 #include "interop/openfhe/clients.hpp"
 #include "interop/openfhe/file.hpp"
 #include "interop/openfhe/keys.hpp"
@@ -27,8 +26,6 @@ namespace {
 
 using rlwe::Ciphertext;
 using Bytes = std::vector<std::byte>;
-using CiphertextPointer = std::shared_ptr<CiphertextObject>;
-using ContextPointer = std::shared_ptr<CryptoContext>;
 
 // What each setting of OpenFHE means here.
 TEST(OpenFheParameters, SettingsAreOpenFhes) {

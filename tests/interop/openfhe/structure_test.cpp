@@ -13,7 +13,6 @@
 #include "hemera/arith/modulus.hpp"
 #include "hemera/interop/openfhe.hpp"
 #include "hemera/runtime/error.hpp"
-#include "interop/openfhe/ciphertexts.hpp"
 #include "interop/openfhe/clients.hpp"
 #include "interop/openfhe/file.hpp"
 #include "interop/openfhe/parameters.hpp"
@@ -24,8 +23,6 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 using Json = nlohmann::json;
-using ContextPointer = std::shared_ptr<CryptoContext>;
-using CiphertextPointer = std::shared_ptr<CiphertextObject>;
 
 ContextPointer context_in(const Json& json) {
   const std::string text = json.dump();

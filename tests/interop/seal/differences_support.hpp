@@ -7,10 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "interop/seal/client.hpp"
 #include "interop/seal/objects.hpp"
 #include "interop/seal/samples.hpp"
-#include "interop/seal/vectors.hpp"
 
 namespace hemera::interop::seal::test::differences {
 

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "hemera/rlwe/encryption.hpp"
 #include "hemera/runtime/error.hpp"
 #include "hemera/schemes/any_scheme.hpp"
 #include "interop/seal/client.hpp"
@@ -434,25 +433,9 @@ TEST_P(SealKeys, KeysOfFewerOrMoreDigitsAreRefused) {
   const std::size_t digits = own.moduli.size() - 1;
   ASSERT_EQ(turns.at(1).size(), digits);
   for (const std::size_t count : {std::size_t{1}, digits - 1, digits, digits + 1}) {
-    Writer out(4);
-    out.bytes(own.id(own.moduli.size()));
-    out.u64(2);
-    out.u64(0);
-    out.u64(count);
     KeyPlaces places(2);
-    for (std::size_t digit = 0; digit < count; ++digit) {
-      const CiphertextView& view = turns[1][digit % digits];
-      places[1].push_back(view);
-      const CiphertextFields fields{.id = view.parms_id,
-                                    .is_evaluation = true,
-                                    .size = 2,
-                                    .degree = own.degree,
-                                    .moduli = view.coeff_modulus_count};
-      out.nested_header(ciphertext_bytes(fields));
-      write_ciphertext(out, fields);
-      out.words(view.words);
-    }
-    const Bytes file = out.finish(Compression::none);
+    for (std::size_t digit = 0; digit < count; ++digit) places[1].push_back(turns[1][digit % digits]);
+    const Bytes file = file_of(own, places);
     Session other(parms, session().context(), vectors.options());
     if (count == digits) {
       other.load_keys({.galois = Source(file)});

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "hemera/rlwe/noise.hpp"
 #include "hemera/runtime/error.hpp"
 #include "hemera/schemes/any_scheme.hpp"
 #include "hemera/schemes/ckks.hpp"

@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <utility>
 
-#include "hemera/rlwe/noise.hpp"
 #include "hemera/schemes/any_scheme.hpp"
 #include "hemera/schemes/ckks.hpp"
 #include "hemera/schemes/integer/encoder.hpp"

@@ -2,11 +2,8 @@
 #pragma once
 
 #include <boost/property_tree/ptree.hpp>
-#include <complex>
 #include <cstddef>
-#include <cstdint>
 #include <filesystem>
-#include <map>
 #include <string>
 #include <vector>
 
