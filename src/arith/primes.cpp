@@ -64,9 +64,7 @@ std::vector<std::uint64_t> primes_nearest(double target, std::uint64_t step, std
       above += step;
     }
     const bool inside = candidate >= lower_bound && candidate < upper_bound;
-    if (inside && is_prime(candidate) && !contains(taken, candidate)) {
-      found.push_back(candidate);
-    }
+    if (inside && is_prime(candidate) && !contains(taken, candidate)) found.push_back(candidate);
   }
   return found;
 }

@@ -23,9 +23,7 @@ void store_word(std::byte* to, std::uint64_t word) {
   if constexpr (std::endian::native == std::endian::little) {
     std::memcpy(to, &word, sizeof word);
   } else {
-    for (unsigned byte = 0; byte < 8; ++byte) {
-      to[byte] = static_cast<std::byte>((word >> (8 * byte)) & 0xFF);
-    }
+    for (unsigned byte = 0; byte < 8; ++byte) to[byte] = static_cast<std::byte>((word >> (8 * byte)) & 0xFF);
   }
 }
 

@@ -20,17 +20,13 @@ std::string yes_or_no(bool value) { return value ? "yes" : "no"; }
 // Number and total size of moduli: "9 of 438 bits together".
 std::string moduli(const std::vector<std::uint64_t>& values) {
   double bits = 0;
-  for (const std::uint64_t value : values) {
-    bits += std::log2(static_cast<double>(value));
-  }
+  for (const std::uint64_t value : values) bits += std::log2(static_cast<double>(value));
   return std::to_string(values.size()) + " of " + decimal(std::round(bits * 10) / 10) + " bits together";
 }
 
 std::string list(const std::vector<std::uint64_t>& values) {
   std::string text;
-  for (const std::uint64_t value : values) {
-    text += (text.empty() ? "" : ", ") + std::to_string(value);
-  }
+  for (const std::uint64_t value : values) text += (text.empty() ? "" : ", ") + std::to_string(value);
   return text.empty() ? "none" : text;
 }
 
@@ -182,21 +178,13 @@ void add_keys(Fields& fields, Reader& reader) {
     const KeyFields key = add_key(each, reader);
     seeded += key.seed ? 1U : 0U;
     const bool is_galois = i >= keys.size() - galois;
-    if (is_galois && reader.header().version == first_format) {
-      levels.push_back(key.level);
-    }
-    if (i == 0) {
-      first = std::move(each);
-    }
+    if (is_galois && reader.header().version == first_format) levels.push_back(key.level);
+    if (i == 0) first = std::move(each);
   }
-  if (!levels.empty()) {
-    fields.emplace_back("highest levels of the Galois keys", list(levels));
-  }
+  if (!levels.empty()) fields.emplace_back("highest levels of the Galois keys", list(levels));
   fields.emplace_back("seeded keys", std::to_string(seeded) + " of " + std::to_string(keys.size()));
   for (const auto& [name, value] : first) {
-    if (name == "scheme" || name == "degree") {
-      fields.emplace_back(name, value);
-    }
+    if (name == "scheme" || name == "degree") fields.emplace_back(name, value);
   }
 }
 

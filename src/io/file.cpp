@@ -203,9 +203,7 @@ AtomicFile::AtomicFile(const std::filesystem::path& path, Access access) : path_
     if (descriptor_ < 0) fail("opening it for writing", errno);
     return;
   }
-  if (exists && ::access(target_.c_str(), W_OK) != 0) {
-    fail("the file there is protected from writing", errno);
-  }
+  if (exists && ::access(target_.c_str(), W_OK) != 0) fail("the file there is protected from writing", errno);
   constexpr int attempts = 16;
   mode_t mode = access == Access::owner_only ? 0600 : 0666;
   if (exists) mode &= status.st_mode;
@@ -252,9 +250,7 @@ void AtomicFile::commit() {
   const int result = ::close(descriptor_);
   descriptor_ = -1;
   if (result != 0) fail("closing", errno);
-  if (::rename(temporary_.c_str(), target_.c_str()) != 0) {
-    fail("renaming the finished file", errno);
-  }
+  if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail("renaming the finished file", errno);
   temporary_.clear();
   // The rename is on the disk once the folder is. The file is complete either way, so it is no error where a
   // file system (some network ones) can not write folders out.

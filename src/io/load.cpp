@@ -182,9 +182,7 @@ rlwe::Ciphertext load_ciphertext(const ContextPointer& context, std::span<const 
   auto fields = next_message(reader, *context);
   ExpectedResidues expected{context->base(fields.meta.level), poly::Form::evaluation,
                             rlwe::batch_count(fields.meta.batch), std::nullopt};
-  if (fields.seed) {
-    expected.components = 1;
-  }
+  if (fields.seed) expected.components = 1;
   auto poly = read_polynomials(reader.next(residues_tag), *context, expected, fields.seed);
   reader.expect_end();
   rlwe::Ciphertext ciphertext{context, std::move(fields.meta), std::move(poly), fields.seed};

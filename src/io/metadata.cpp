@@ -37,9 +37,7 @@ void write_seed(runtime::ByteWriter& out, const std::optional<poly::RandomStream
 }
 
 std::optional<poly::RandomStream> read_seed(runtime::ByteReader& in) {
-  if (!in.boolean()) {
-    return {};
-  }
+  if (!in.boolean()) return {};
   const std::uint32_t version = in.u32();
   if (version != poly::sampling_version) {
     in.fail("a seed for version " + std::to_string(version) + " of the sampling rule, where only version " +
@@ -145,9 +143,7 @@ MessageFields MessageFields::read(std::span<const std::byte> section, std::uint1
   fields.scheme = read_scheme(in);
   const bool ckks = fields.scheme == rlwe::Scheme::ckks;
   fields.meta.encoding = in.boolean() ? rlwe::Encoding::coefficients : rlwe::Encoding::slots;
-  if (ckks && fields.meta.encoding != rlwe::Encoding::slots) {
-    in.fail("CKKS has slot encoding only");
-  }
+  if (ckks && fields.meta.encoding != rlwe::Encoding::slots) in.fail("CKKS has slot encoding only");
   fields.meta.noise_scale_degree = in.u8();
   fields.seed = read_seed(in);
   fields.meta.level = in.u32();
@@ -161,9 +157,7 @@ MessageFields MessageFields::read(std::span<const std::byte> section, std::uint1
   }
   fields.meta.slots = in.size();
   fields.meta.noise_log2 = in.f64();
-  if (std::isnan(fields.meta.noise_log2)) {
-    in.fail("a noise bound of 2^" + decimal(fields.meta.noise_log2));
-  }
+  if (std::isnan(fields.meta.noise_log2)) in.fail("a noise bound of 2^" + decimal(fields.meta.noise_log2));
   std::size_t elements = 1;
   const std::vector<std::uint64_t> extents = in.u64s();
   if (extents.size() > rlwe::most_batch_axes) {

@@ -21,9 +21,7 @@ void check_number_of_primes(std::span<const std::byte> section) {
       in.fail("more than the format's " + std::to_string(most_primes) + " primes");
     }
   };
-  for (std::size_t levels = in.count(sizeof(std::uint32_t)); levels > 0; --levels) {
-    add(in.u64s());
-  }
+  for (std::size_t levels = in.count(sizeof(std::uint32_t)); levels > 0; --levels) add(in.u64s());
   add(in.u64s());
 }
 

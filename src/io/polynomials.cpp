@@ -159,9 +159,7 @@ poly::Poly read_polynomials(const Section& section, const rlwe::Context& context
         context.queue(), given, layout.form,
         [&](std::size_t first, std::span<std::uint64_t> rows) { reader.rows(first, rows); });
   }
-  if (seed) {
-    rlwe::expand_uniform_half(context, poly, *seed);
-  }
+  if (seed) rlwe::expand_uniform_half(context, poly, *seed);
   return poly;
 }
 

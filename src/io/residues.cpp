@@ -33,9 +33,7 @@ std::optional<std::string> problem(const ResidueLayout& layout) {
   }
   // Neither bytes nor words in memory may overflow.
   std::size_t room = SIZE_MAX / sizeof(std::uint64_t) / layout.degree;
-  for (const std::size_t extent : {layout.moduli.size(), layout.components, layout.batch}) {
-    room /= extent;
-  }
+  for (const std::size_t extent : {layout.moduli.size(), layout.components, layout.batch}) room /= extent;
   if (room == 0) {
     return "the array of " + std::to_string(layout.batch) + " x " + std::to_string(layout.components) +
            " x " + std::to_string(layout.moduli.size()) + " x " + std::to_string(layout.degree) +
@@ -47,22 +45,16 @@ std::optional<std::string> problem(const ResidueLayout& layout) {
 ResidueLayout read_layout(runtime::ByteReader& in) {
   ResidueLayout layout;
   const std::uint8_t word = in.u8();
-  if (word != 4 && word != 8) {
-    in.fail("words of " + std::to_string(word) + " bytes where only 4 and 8 exist");
-  }
+  if (word != 4 && word != 8) in.fail("words of " + std::to_string(word) + " bytes where only 4 and 8 exist");
   layout.word = static_cast<poly::Word>(word);
   layout.form = in.boolean() ? poly::Form::evaluation : poly::Form::coefficient;
   layout.packed = in.boolean();
-  if (in.u8() != 0) {
-    in.fail("a reserved field is not zero");
-  }
+  if (in.u8() != 0) in.fail("a reserved field is not zero");
   layout.degree = in.u32();
   layout.batch = in.size();
   layout.components = in.u32();
   layout.moduli = in.u64s();
-  if (const auto what = problem(layout)) {
-    in.fail(*what);
-  }
+  if (const auto what = problem(layout)) in.fail(*what);
   return layout;
 }
 
@@ -130,9 +122,7 @@ std::size_t ResidueLayout::limb_bytes(std::size_t limb) const {
 
 std::size_t ResidueLayout::element_bytes() const {
   std::size_t bytes = 0;
-  for (std::size_t limb = 0; limb < moduli.size(); ++limb) {
-    bytes += limb_bytes(limb);
-  }
+  for (std::size_t limb = 0; limb < moduli.size(); ++limb) bytes += limb_bytes(limb);
   return components * bytes;
 }
 

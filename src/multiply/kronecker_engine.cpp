@@ -51,9 +51,7 @@ class KroneckerEngine final : public LimbEngine {
     const auto a = packed(limb.a);
     const auto b = square ? a : packed(limb.b);
     std::vector<std::span<Word>> products;
-    for (std::size_t c = 0; c < limb.out.size(); ++c, next += words) {
-      products.emplace_back(next, words);
-    }
+    for (std::size_t c = 0; c < limb.out.size(); ++c, next += words) products.emplace_back(next, words);
     multiplier_.tensor_product_modulo(products, a, b, modulus_exponent, pool);
     for (std::size_t c = 0; c < limb.out.size(); ++c) {
       unpack_negacyclic({limb.out[c], limb.degree}, products[c], exponent, q, pool);

@@ -194,9 +194,7 @@ BlockKeys generate_block_keys(const SecretKey& secret, const BlockSlots& slots,
   BlockKeyMaker maker(secret, slots, narrow, wide);
   const auto shared = [](SwitchingKey key) { return std::make_shared<const SwitchingKey>(std::move(key)); };
   BlockKeys keys{.to_block = shared(maker.to_block().key()), .encryptions = {}};
-  for (const std::size_t number : numbers) {
-    keys.encryptions.push_back(shared(maker.encryption(number).key()));
-  }
+  for (const std::size_t number : numbers) keys.encryptions.push_back(shared(maker.encryption(number).key()));
   return keys;
 }
 

@@ -28,9 +28,7 @@ class DeviceValues {
   }
   /// The values are in the host array when it returns.
   void download() const {
-    if (buffer_) {
-      context_.backend().download_values(context_.queue(), std::as_writable_bytes(host_), bytes());
-    }
+    if (buffer_) context_.backend().download_values(context_.queue(), std::as_writable_bytes(host_), bytes());
     context_.queue().synchronize();
   }
 

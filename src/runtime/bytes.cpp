@@ -40,16 +40,12 @@ void ByteWriter::string(std::string_view text) {
 
 void ByteWriter::u32s(std::span<const std::uint32_t> values) {
   length(values.size());
-  for (const std::uint32_t value : values) {
-    u32(value);
-  }
+  for (const std::uint32_t value : values) u32(value);
 }
 
 void ByteWriter::u64s(std::span<const std::uint64_t> values) {
   length(values.size());
-  for (const std::uint64_t value : values) {
-    u64(value);
-  }
+  for (const std::uint64_t value : values) u64(value);
 }
 
 void ByteReader::fail(const std::string& problem) const {
@@ -68,9 +64,7 @@ std::span<const std::byte> ByteReader::bytes(std::size_t count) {
 
 bool ByteReader::boolean() {
   const std::uint8_t value = u8();
-  if (value > 1) {
-    fail("a yes-or-no field holds " + std::to_string(value));
-  }
+  if (value > 1) fail("a yes-or-no field holds " + std::to_string(value));
   return value == 1;
 }
 
@@ -102,24 +96,18 @@ std::string ByteReader::string() {
 
 std::vector<std::uint32_t> ByteReader::u32s() {
   std::vector<std::uint32_t> values(count(4));
-  for (std::uint32_t& value : values) {
-    value = u32();
-  }
+  for (std::uint32_t& value : values) value = u32();
   return values;
 }
 
 std::vector<std::uint64_t> ByteReader::u64s() {
   std::vector<std::uint64_t> values(count(8));
-  for (std::uint64_t& value : values) {
-    value = u64();
-  }
+  for (std::uint64_t& value : values) value = u64();
   return values;
 }
 
 void ByteReader::expect_end() const {
-  if (remaining() != 0) {
-    fail(std::to_string(remaining()) + " bytes are left over");
-  }
+  if (remaining() != 0) fail(std::to_string(remaining()) + " bytes are left over");
 }
 
 std::string to_hex(std::span<const std::uint8_t> bytes) {

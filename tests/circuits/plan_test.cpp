@@ -347,9 +347,7 @@ TEST(PlanNumbers, ErrorsOfAFunctionAreThoseOfAllInputs) {
 TEST(PlanNumbers, ErrorsOfStepsByFewKeysAreThoseOfARun) {
   constexpr std::size_t stride = 16;
   Diagonals diagonals;
-  for (std::size_t i = 0; i < 16; ++i) {
-    diagonals[stride * i] = ckks::random_values(test_slots, i);
-  }
+  for (std::size_t i = 0; i < 16; ++i) diagonals[stride * i] = ckks::random_values(test_slots, i);
   const LinearTransform plan(deep_parameters(), diagonals, test_slots,
                              {.baby_steps = 16, .fewest_keys = true});
   ASSERT_EQ(plan.rotations(), std::vector<std::size_t>{stride});
@@ -358,9 +356,7 @@ TEST(PlanNumbers, ErrorsOfStepsByFewKeysAreThoseOfARun) {
   const Values x = ckks::random_values(test_slots, 40);
   Values expected(test_slots);
   for (const auto& [number, diagonal] : diagonals) {
-    for (std::size_t k = 0; k < test_slots; ++k) {
-      expected[k] += diagonal[k] * x[(k + number) % test_slots];
-    }
+    for (std::size_t k = 0; k < test_slots; ++k) expected[k] += diagonal[k] * x[(k + number) % test_slots];
   }
   const Values found =
       client.decrypt(PreparedLinearTransform(client.context, plan)(evaluator, client.encrypt(x)));

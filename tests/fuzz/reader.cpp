@@ -97,8 +97,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
                                                unsigned int seed) {
   const std::size_t mutated = LLVMFuzzerMutate(data, size, max_size);
-  if (seed % 2 == 0) {
-    hemera::io::test::reseal(std::as_writable_bytes(std::span(data, mutated)));
-  }
+  if (seed % 2 == 0) hemera::io::test::reseal(std::as_writable_bytes(std::span(data, mutated)));
   return mutated;
 }

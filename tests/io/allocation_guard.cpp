@@ -24,9 +24,7 @@ void* allocate(std::size_t bytes, std::size_t alignment) {
   }
   const std::size_t size = (std::max<std::size_t>(bytes, 1) + alignment - 1) / alignment * alignment;
   void* memory = size < bytes ? nullptr : std::aligned_alloc(alignment, size);
-  if (memory == nullptr) {
-    throw std::bad_alloc();
-  }
+  if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
 

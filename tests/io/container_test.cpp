@@ -209,9 +209,7 @@ TEST(Container, ACompressedSectionMayNotExpandBeyondTheLimit) {
   auto file = make_file({}, std::vector<std::byte>(1 << 20), 3);
   const std::size_t section = Header::bytes + Section::header_bytes;
   for (const std::uint64_t raw : {std::uint64_t{1} << 30, ~std::uint64_t{0}}) {
-    for (unsigned i = 0; i < 8; ++i) {
-      file[section + 16 + i] = static_cast<std::byte>((raw >> (8 * i)) & 0xFF);
-    }
+    for (unsigned i = 0; i < 8; ++i) file[section + 16 + i] = static_cast<std::byte>((raw >> (8 * i)) & 0xFF);
     test::reseal(file);
     const test::AllocationGuard guard;
     EXPECT_TRUE(tests::says(message_of(file), "claims " + std::to_string(raw)));
@@ -256,9 +254,7 @@ TEST(Container, MessagesTellWhatIsWrong) {
   const auto with = [&](std::size_t at, unsigned value, bool seal) {
     auto copy = file;
     copy[at] = static_cast<std::byte>(value);
-    if (seal) {
-      test::reseal(copy);
-    }
+    if (seal) test::reseal(copy);
     return message_of(copy);
   };
   EXPECT_EQ(message_of({}), "not a Hemera file: it is empty");

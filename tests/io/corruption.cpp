@@ -68,9 +68,7 @@ std::string change(std::vector<std::byte>& file, std::mt19937_64& random) {
 std::string corrupt(std::vector<std::byte>& file, std::mt19937_64& random) {
   const std::vector<std::byte> original = file;
   std::string what;
-  while (file == original) {
-    what = change(file, random);
-  }
+  while (file == original) what = change(file, random);
   return what;
 }
 

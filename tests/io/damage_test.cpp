@@ -193,9 +193,7 @@ TEST_P(FirstFormatFields, OutOfRangeAreFormatErrors) {
   } else {
     fields.insert(fields.end(), {{2, 1, 2, "noise-scale degree"}, {8, 8, 0x4000000000000000, "a scale of"}});
   }
-  if (!bgv) {
-    fields.push_back({16, 8, 2, "correction factor"});
-  }
+  if (!bgv) fields.push_back({16, 8, 2, "correction factor"});
   expect_refused(files[2], fields);
   // META with a seed of 40 bytes from byte 4 on; the batch (2, 1) from byte 80 on.
   expect_refused(files[3], {{4, 4, 2, "sampling rule"},

@@ -115,9 +115,7 @@ std::string digest_of(const ContextPointer& context, std::span<const std::byte> 
       const auto keys = load_evaluation_keys(context, file);
       digest.add(c, keys.public_key->poly);
       for (const auto& [role, of_role] : keys.switching) {
-        for (const auto& [gadget, key] : of_role) {
-          digest.add(c, *key);
-        }
+        for (const auto& [gadget, key] : of_role) digest.add(c, *key);
       }
       return digest.hex();
     }
@@ -130,9 +128,7 @@ std::string digest_of(const ContextPointer& context, std::span<const std::byte> 
 std::map<std::string, std::string> read_digests(const std::filesystem::path& folder) {
   std::map<std::string, std::string> digests;
   std::ifstream in(folder / "digests.txt");
-  for (std::string name, digest; in >> name >> digest;) {
-    digests[name] = digest;
-  }
+  for (std::string name, digest; in >> name >> digest;) digests[name] = digest;
   return digests;
 }
 
@@ -149,9 +145,7 @@ TEST_P(GoldenFiles, OfEveryVersionLoadAndHoldWhatTheyHeld) {
     const auto context = tests::make_context(load_parameters(load_file(folder / "parameters.hemera")), 1);
     std::size_t files = 0;
     for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-      if (entry.path().extension() != ".hemera") {
-        continue;
-      }
+      if (entry.path().extension() != ".hemera") continue;
       ++files;
       const auto file = load_file(entry.path());
       const std::string name = entry.path().filename().string();
@@ -207,9 +201,7 @@ TEST_P(GoldenFiles, KeysMultiplyAndRotate) {
     std::size_t switches = 0;
     for (const auto& [role, of_role] : keys.switching) {
       for (const auto& [gadget, key] : of_role) {
-        if (role.from != 0 || role.to != 0) {
-          continue;
-        }
+        if (role.from != 0 || role.to != 0) continue;
         const std::size_t level = std::min(key->level(), context->top_level());
         const rlwe::Ciphertext zero = rlwe::encrypt_zero(secret, {.level = level, .slots = 1});
         ++switches;

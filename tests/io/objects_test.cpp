@@ -93,9 +93,7 @@ TEST_P(ObjectsTest, EveryObjectRoundTripsIntoAnotherContextOfTheSameParameters) 
         ASSERT_EQ(keys.switching.size(), s.keys.switching.size());
         for (const auto& [role, of_role] : s.keys.switching) {
           ASSERT_EQ(keys.switching.at(role).size(), of_role.size());
-          for (const auto& [gadget, key] : of_role) {
-            expect_equal(*keys.switching.at(role).at(gadget), *key);
-          }
+          for (const auto& [gadget, key] : of_role) expect_equal(*keys.switching.at(role).at(gadget), *key);
         }
       }
     }
@@ -437,9 +435,7 @@ TEST_P(ObjectsTest, TheHeaderAloneRefusesWhatDoesNotBelong) {
 
 std::string field(const Description& description, const std::string& name) {
   for (const auto& [key, value] : description.fields) {
-    if (key == name) {
-      return value;
-    }
+    if (key == name) return value;
   }
   return "missing";
 }
@@ -454,9 +450,7 @@ TEST_P(ObjectsTest, DescriptionsNeedNoContext) {
     EXPECT_EQ(field(description, "scheme"), rlwe::name(GetParam().scheme)) << sample.name;
     EXPECT_EQ(field(description, "degree"), "1024") << sample.name;
     std::uint64_t bytes = Header::bytes;
-    for (const auto& section : description.sections) {
-      bytes += Section::header_bytes + section.stored_bytes;
-    }
+    for (const auto& section : description.sections) bytes += Section::header_bytes + section.stored_bytes;
     EXPECT_EQ(bytes, sample.file.size()) << sample.name;
   }
   const Description ciphertext = describe(save(samples_.seeded));

@@ -14,9 +14,7 @@ namespace hemera::io::test {
 /// A little-endian number of `bytes` bytes.
 inline std::uint64_t load(std::span<const std::byte> file, std::size_t at, std::size_t bytes) {
   std::uint64_t value = 0;
-  for (std::size_t i = 0; i < bytes; ++i) {
-    value |= std::to_integer<std::uint64_t>(file[at + i]) << (8 * i);
-  }
+  for (std::size_t i = 0; i < bytes; ++i) value |= std::to_integer<std::uint64_t>(file[at + i]) << (8 * i);
   return value;
 }
 
@@ -29,9 +27,7 @@ inline void store(std::span<std::byte> file, std::size_t at, std::uint64_t value
 
 /// Makes every checksum fit, as far as header and section lengths go; lengths beyond the end are cut.
 inline void reseal(std::span<std::byte> file) {
-  if (file.size() < Header::bytes) {
-    return;
-  }
+  if (file.size() < Header::bytes) return;
   const std::span<const std::byte> view(file);
   const std::uint64_t header_checksum = runtime::checksum(0, view.first(Header::bytes - 8));
   store(file, Header::bytes - 8, header_checksum, 8);

@@ -31,9 +31,7 @@ TEST(BitPacking, EveryWidthFollowsTheDefinitionAndRoundTrips) {
   for (unsigned width = 1; width <= 64; ++width) {
     const std::uint64_t mask = ~std::uint64_t{0} >> (64 - width);
     std::vector<std::uint64_t> values(128);
-    for (std::uint64_t& value : values) {
-      value = random() % 8 == 0 ? mask : random() & mask;
-    }
+    for (std::uint64_t& value : values) value = random() % 8 == 0 ? mask : random() & mask;
     std::vector<std::byte> packed(values.size() / 8 * width);
     pack_bits(values, width, packed);
     for (std::size_t i = 0; i < values.size(); ++i) {

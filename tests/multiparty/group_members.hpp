@@ -102,9 +102,7 @@ struct Members {
 
   [[nodiscard]] std::vector<std::unique_ptr<KeyMessages>> all(std::uint8_t attempt = 2) const {
     std::vector<std::unique_ptr<KeyMessages>> of;
-    for (std::size_t member = 0; member < access.members(); ++member) {
-      of.push_back(messages(member, attempt));
-    }
+    for (std::size_t member = 0; member < access.members(); ++member) of.push_back(messages(member, attempt));
     return of;
   }
 

@@ -271,9 +271,7 @@ TYPED_TEST_P(IntegerOperations, RotationsAndSums) {
       session.expect(evaluator.sum_slots(x), session.constant(total));
       const std::vector<std::int64_t> steps = {1, 4, 64};
       const auto hoisted = evaluator.rotate_hoisted(x, steps);
-      for (std::size_t i = 0; i < steps.size(); ++i) {
-        session.expect(hoisted[i], session.rotate(a, steps[i]));
-      }
+      for (std::size_t i = 0; i < steps.size(); ++i) session.expect(hoisted[i], session.rotate(a, steps[i]));
     }
   }
 }

@@ -101,9 +101,7 @@ bool Lowering::fits_by_leaves(const Function::Sum& sum, std::size_t level) {
   };
   for (const auto& product : sum.products) {
     const bool is_first = &product == &sum.products.front();
-    if (!is_near(product.b) || !(is_first ? is_near(product.a) : is_adjustable(product.a, 0))) {
-      return false;
-    }
+    if (!is_near(product.b) || !(is_first ? is_near(product.a) : is_adjustable(product.a, 0))) return false;
   }
   for (const auto& product : sum.products) {
     const auto& [a, b] = sum.products.front();

@@ -64,9 +64,7 @@ PreparedFunction::PreparedFunction(rlwe::ContextPointer context, const FunctionP
       }
     }
   }
-  if (plan_.joins_parts()) {
-    imaginary_unit_ = imaginary_unit(context_, plan_.steps_.back().level);
-  }
+  if (plan_.joins_parts()) imaginary_unit_ = imaginary_unit(context_, plan_.steps_.back().level);
 }
 
 void PreparedFunction::check(const ckks::Evaluator& evaluator, std::size_t inputs) const {

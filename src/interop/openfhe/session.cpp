@@ -271,9 +271,7 @@ KeyFiles Session::dump_keys(const rlwe::EvaluationKeys& keys, Format format) con
 void Session::import_relinearization(std::span<const SwitchingKeyView> powers) {
   rlwe::EvaluationKeys all = keys_;
   std::uint32_t power = 2;
-  for (const SwitchingKeyView& key : powers) {
-    all.add({.power = power++}, imported(context_, *client_, key));
-  }
+  for (const SwitchingKeyView& key : powers) all.add({.power = power++}, imported(context_, *client_, key));
   keys_ = std::move(all);
 }
 

@@ -133,9 +133,7 @@ void Streams::enter(unsigned index) const {
   // Not its id, which another thread may have later.
   const unsigned thread = thread_number() + 1;
   unsigned first = 0;
-  if (!first_[index].compare_exchange_strong(first, thread) && first != thread) {
-    shared_.fetch_or(bit(index));
-  }
+  if (!first_[index].compare_exchange_strong(first, thread) && first != thread) shared_.fetch_or(bit(index));
   {
     const std::lock_guard lock(entering_);
     entered_[thread_number()] = index;

@@ -186,9 +186,7 @@ TEST(OpenFheStructure, TypesAndNumbersAreInTheirOrder) {
       refused(at + "/ptr_wrapper/id", number);
     }
   }
-  for (const std::uint32_t word : {0U, 1U, is_new + 1}) {
-    refused("/value0/polymorphic_id", word);
-  }
+  for (const std::uint32_t word : {0U, 1U, is_new + 1}) refused("/value0/polymorphic_id", word);
   // Versions.
   std::size_t versions = 0;
   const std::function<void(const Json&, const std::string&)> visit = [&](const Json& json,
