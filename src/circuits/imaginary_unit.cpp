@@ -12,8 +12,8 @@ namespace hemera::circuits {
 
 using rlwe::Ciphertext;
 
-rlwe::Plaintext imaginary_unit(const rlwe::ContextPointer& context, std::size_t level) {
-  const std::complex<double> i(0, 1);
+rlwe::Plaintext imaginary_unit(const rlwe::ContextPointer& context, std::size_t level, int sign) {
+  const std::complex<double> i(0, sign);
   return rlwe::stored_plaintext(ckks::Encoder(context).encode_over(context->base(level), std::span(&i, 1), {},
                                                                    level, 1, ckks::Stored::one_period, 1));
 }

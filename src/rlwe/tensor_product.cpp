@@ -25,18 +25,22 @@ void Context::tensor_product(const poly::PolyView& out, const poly::ConstPolyVie
 }
 
 void Context::inner_product(const poly::PolyView& out, std::span<const poly::ConstPolyView> a,
-                            std::span<const poly::ConstPolyView> b, const poly::RnsBase& base) const {
+                            std::span<const poly::ConstPolyView> b, const poly::RnsBase& base,
+                            std::span<const std::uint64_t> added) const {
   if (multiplier_ == nullptr || b.front().shape.components == 1) {
-    backend_->inner_product(*queue_, out, a, b, base);
+    backend_->inner_product(*queue_, out, a, b, base, added);
     return;
   }
   tensor_product(out, a.front(), b.front(), base);
-  if (a.size() == 1) return;
-  poly::Poly product = make_poly(out.shape.batch, out.shape.components, base, poly::Form::evaluation);
+  poly::Poly product;
   for (std::size_t i = 1; i < a.size(); ++i) {
+    if (i == 1) product = make_poly(out.shape.batch, out.shape.components, base, poly::Form::evaluation);
     tensor_product(product.view(), a[i], b[i], base);
     backend_->add(*queue_, out, out, std::as_const(product).view(), base);
   }
+  if (added.empty()) return;
+  const poly::PolyView first = out.components(0, 1);
+  backend_->add_scalar(*queue_, first, first, added, poly::Form::evaluation, base);
 }
 
 }  // namespace hemera::rlwe

@@ -43,7 +43,8 @@ struct EvalModTest : ::testing::Test {
     Values x, v;
     for (const Complex& value : ckks::random_values(plan.slots(), 9)) {
       x.emplace_back(value.real());
-      v.emplace_back((integer + value.real() / layout.ratio) / static_cast<double>(layout.sine.range));
+      const double t = integer + value.real() / layout.ratio;
+      v.emplace_back(t / static_cast<double>(layout.sine.range) + eval_mod.shift());
     }
     std::vector<rlwe::Ciphertext> in;
     in.push_back(ckks::encrypt(client.encoder->encode(v, {}, layout.eval_mod_level), client.secret));

@@ -294,10 +294,10 @@ TEST(BootstrapFormula, CostsAreThoseOfTheParts) {
   const Bootstrap whole(own, {.slots = own.max_slots()}), few(own, {.slots = own.max_slots() / 8});
   const auto keys = [](const Cost& cost) { return cost.key_products; };
   const auto products = [](const Cost& cost) { return cost.plain_products; };
-  // Numbers of EvalMod for each part: in b 2, in both factors that stand beside c^2 3 and 2, in c 2; i, by
-  // which the imaginary part is divided and multiplied; and the special primes of the key from the ephemeral
-  // secret, by which c_0 is multiplied.
-  EXPECT_EQ(whole.cost().plain_products, matrices(whole, products) + 2 * (2 + 3 + 2 + 2) + 2 + 1);
+  // Numbers of EvalMod for each part: in b 2, in both factors that stand beside c^2 3 and 2, in c 2; -i
+  // and i, by which the imaginary part is a sum of products, and i, by which it is multiplied; and the
+  // special primes of the key from the ephemeral secret, by which c_0 is multiplied.
+  EXPECT_EQ(whole.cost().plain_products, matrices(whole, products) + 2 * (2 + 3 + 2 + 2) + 3 + 1);
   // The trace of 8 repetitions: a step of 3 rotations, and one of 1.
   const std::size_t beside = whole.cost().key_products - matrices(whole, keys);
   EXPECT_EQ(few.cost().key_products - matrices(few, keys), beside + 4);

@@ -306,6 +306,15 @@ TEST_P(BackendTest, FewerEntriesStandForRunsOfEqualValues) {
       rig.backend->inner_product(*rig.queue, out.view(), std::vector{left, left, left},
                                  std::vector{right, ConstPolyView(whole.view()), right}, base);
       EXPECT_TRUE(same(rig.download(out), apply(apply(once, once, 3, 2, sum_mod), once, 3, 2, sum_mod)));
+      std::vector<std::uint64_t> added;
+      Host constant(base, 1, 2);
+      for (std::size_t l = 0; l < base.size(); ++l) {
+        added.push_back(base.modulus(l).value() - 1);
+        for (std::size_t n = 0; n < degree; ++n) constant.at(0, 0, l, n) = added.back();
+      }
+      rig.backend->inner_product(*rig.queue, out.view(), std::vector{left, left}, std::vector{right, right},
+                                 base, added);
+      EXPECT_TRUE(same(rig.download(out), apply(apply(once, once, 3, 2, sum_mod), constant, 3, 2, sum_mod)));
       // Several sums of the same factors: by kernels of 8, 4, 2 and 1, and of more terms than one launch has.
       for (const auto& [sums, terms] : {std::pair{2, 3}, {15, 2}, {3, 33}}) {
         if (large && terms == 33) continue;  // launches are cut by terms, whatever the ring

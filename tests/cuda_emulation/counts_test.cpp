@@ -171,7 +171,7 @@ TYPED_TEST(EmulationCountsOf, OperationsStayOnTheDevice) {
   }
 }
 
-// One kernel multiplies and sums as many as its parameters hold, 56.
+// One kernel multiplies and sums as many as its parameters hold, 48.
 TEST(EmulationCounts, InnerProductsTakeOneKernel) {
   const auto context = tests::make_context(Ckks::parameters());
   const rlwe::SecretKey secret = rlwe::generate_secret_key(context);
@@ -179,10 +179,10 @@ TEST(EmulationCounts, InnerProductsTakeOneKernel) {
   const Plaintext plain = Ckks::encode(context, 1);
   const Ciphertext x = any_scheme::encrypt(plain, secret);
   const auto product = counted([&] { return evaluator.multiply(x, x); });
-  for (const std::size_t terms : {1, 2, 56, 57, 113}) {
+  for (const std::size_t terms : {1, 2, 48, 49, 97}) {
     const std::vector<const Ciphertext*> factors(terms, &x);
     const std::vector<const Plaintext*> weights(terms, &plain);
-    const std::size_t launches = (terms + 55) / 56;
+    const std::size_t launches = (terms + 47) / 48;
     EXPECT_EQ(counted([&] { return evaluator.dot(factors, weights); }).kernels, launches);
     // In a product the switch makes the tensor product as well.
     EXPECT_EQ(counted([&] { return evaluator.dot(factors, factors); }).kernels, product.kernels + launches);

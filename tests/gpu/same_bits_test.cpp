@@ -322,14 +322,18 @@ TEST_P(SameBits, OnTheDeviceAndOnTheCpu) {
   EXPECT_TRUE(shared(there) == shared(here)) << "decryption for sharing";
 }
 
-// All of a bootstrap's steps, and the graph that is made of them. `count`: a batch, or 0.
-void expect_bootstrap_bits(const circuits::BootstrapOptions& options, std::size_t count,
-                           const std::string& preset = "test-40") {
+// All of a bootstrap's steps, and the graph that is made of them. `count`: a batch, or 0. `uploaded`: of all
+// keys' bytes, those that the plan's keys may be.
+void expect_bootstrap_bits(circuits::BootstrapOptions options, std::size_t count,
+                           const std::string& preset = "test-40", double uploaded = 1) {
   circuits::BootstrapSettings settings = circuits::bootstrap_preset(preset);
   settings.degree = 1024;
   settings.levels = 2;
   settings.digits = 1;
   const rlwe::Parameters parameters = circuits::parameters_for_bootstrapping(settings);
+  const circuits::Bootstrap whole(parameters, options);
+  const auto bytes = static_cast<double>(circuits::upload_bytes(parameters.degree(), whole.needed_keys()));
+  options.upload_limit = static_cast<std::size_t>(uploaded * bytes);
   const circuits::Bootstrap plan(parameters, options);
   const auto there = tests::make_context(parameters);
   const auto here = rlwe::Context::make(parameters, {}, {.threads = 1});
@@ -338,7 +342,9 @@ void expect_bootstrap_bits(const circuits::BootstrapOptions& options, std::size_
   const ckks::Evaluator evaluator(there, keys);
   const ckks::Evaluator evaluator_here(here, io::load_evaluation_keys(here, io::save(keys)));
   const circuits::PreparedBootstrap bootstrap(there, plan), bootstrap_here(here, plan);
-  const std::vector<Complex> row = {{0.5, 1}, {-1, 0.25}, {0, -0.75}, {1, 1}};
+  const std::vector<Complex> few = {{0.5, 1}, {-1, 0.25}, {0, -0.75}, {1, 1}};
+  std::vector<Complex> row = few;
+  while (row.size() < options.slots) row.insert(row.end(), few.begin(), few.end());
   std::vector<Complex> values = row;
   for (std::size_t i = 1; i < count; ++i) values.insert(values.begin(), row.begin(), row.end());
   for (std::size_t i = 0; i < values.size(); ++i) values[i] /= static_cast<double>(1 + i / row.size());
@@ -366,7 +372,10 @@ void expect_bootstrap_bits(const circuits::BootstrapOptions& options, std::size_
   EXPECT_TRUE(io::save(*out) == product) << "captured product by 2 - 3i";
 }
 
-TEST(SchemesOnDevices, BootstrapsHaveTheBitsOfTheCpuAlsoCaptured) { expect_bootstrap_bits({.slots = 4}, 0); }
+TEST(SchemesOnDevices, BootstrapsHaveTheBitsOfTheCpuAlsoCaptured) {
+  expect_bootstrap_bits({.slots = 4}, 0);
+  expect_bootstrap_bits({.slots = 64}, 0, "test-40", 0.4);  // chains by few keys, with turns that are owed
+}
 
 // Four elements in two groups, interleaved and taken apart.
 TEST(SchemesOnDevices, BootstrapsOfSeveralHaveTheBitsOfTheCpuAlsoCaptured) {

@@ -214,8 +214,10 @@ class Backend {
   /// - `a`, `b`: one size, at least 1. All a have the same number of components, and all b. A b of one
   ///   component may be stored by fewer entries (PolyShape).
   /// - `out`: components a + b - 1; none of the inputs.
+  /// - `added`: a constant [limb] for all values of the first component, or none.
   void inner_product(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
-                     std::span<const ConstPolyView> b, const RnsBase& base) const;
+                     std::span<const ConstPolyView> b, const RnsBase& base,
+                     std::span<const std::uint64_t> added = {}) const;
   /// Several such sums of the same a: out[r] of a and the r-th a.size() of `b`. The outputs have one shape.
   void inner_products(Queue& queue, std::span<const PolyView> out, std::span<const ConstPolyView> a,
                       std::span<const ConstPolyView> b, const RnsBase& base) const;
@@ -454,10 +456,10 @@ class Backend {
   virtual void do_transform_components(Queue& queue, const PolyView& values, const ConstPolyView& roots,
                                        const ConstPolyView& factors, ComponentOrder order,
                                        const RnsBase& base, Workspace& workspace) const;
-  /// There is at least one output; all have the same shape.
+  /// There is at least one output; all have the same shape, and take the same constant.
   virtual void do_inner_products(Queue& queue, std::span<const PolyView> out,
                                  std::span<const ConstPolyView> a, std::span<const ConstPolyView> b,
-                                 const RnsBase& base) const;
+                                 std::span<const std::uint64_t> added, const RnsBase& base) const;
   virtual void do_automorphism(Queue& queue, const PolyView& out, const ConstPolyView& in,
                                std::uint64_t galois_element, Form form, const RnsBase& base) const = 0;
 

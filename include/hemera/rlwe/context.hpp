@@ -126,7 +126,8 @@ class Context {
                       const poly::RnsBase& base) const;
   /// Backend::inner_product in evaluation form, by the multiplier if any and both sides are ciphertexts.
   void inner_product(const poly::PolyView& out, std::span<const poly::ConstPolyView> a,
-                     std::span<const poly::ConstPolyView> b, const poly::RnsBase& base) const;
+                     std::span<const poly::ConstPolyView> b, const poly::RnsBase& base,
+                     std::span<const std::uint64_t> added = {}) const;
 
   [[nodiscard]] const poly::ModulusChain& chain() const { return chain_; }
   [[nodiscard]] std::size_t top_level() const { return chain_.top(); }

@@ -160,7 +160,7 @@ Bootstrap::Bootstrap(const rlwe::Parameters& parameters, const BootstrapOptions&
   if (joins_parts_) join_ = std::move(matrices.join);
   fresh_level_ -= join_.size();
   model_ = std::make_shared<const PrecisionModel>(
-      parameters, layout, eval_mod_ ? &eval_mod_->plan() : nullptr,
+      parameters, layout, eval_mod_.get(),
       PrecisionModel::Slots{slots_, raised, together_, real_, merges_parts_});
   // Two doublings a step: a third rotation costs less than a second ModUp.
   for (std::size_t step = raised; step < parameters.max_slots();) {
@@ -354,6 +354,7 @@ BootstrapStages Bootstrap::stages() const {
           .function = eval_mod_->plan(),
           .takes_apart = !real_ && !merges_parts_,
           .turns_parts = exponential_,
+          .shift = eval_mod_->shift(),
           .function_scale = eval_mod_->end_scale(),
           .join = join_,
           .together = together_,

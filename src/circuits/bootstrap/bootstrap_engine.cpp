@@ -1,5 +1,6 @@
 #include "circuits/bootstrap/bootstrap_engine.hpp"
 
+#include <array>
 #include <string>
 #include <utility>
 
@@ -62,7 +63,10 @@ BootstrapEngine::BootstrapEngine(rlwe::ContextPointer context, BootstrapStages s
   if (stages_.function) function_.emplace(context_, *stages_.function);
   if (stages_.roots) roots_.emplace(context_, *stages_.roots);
   if (stages_.together > 1) interleaving_.emplace(context_, stages_.interleaving);
-  if (stages_.takes_apart || stages_.turns_parts) i_ = imaginary_unit(context_, stages_.function->level());
+  if (stages_.takes_apart || stages_.turns_parts) {
+    i_ = imaginary_unit(context_, stages_.function->level());
+    minus_i_ = imaginary_unit(context_, stages_.function->level(), -1);
+  }
 }
 
 Ciphertext BootstrapEngine::raised(const rlwe::EvaluationKeys& keys, const Ciphertext& low) const {
@@ -111,19 +115,30 @@ Ciphertext BootstrapEngine::taken_apart(const Ciphertext& x, const Ciphertext& c
                                         std::span<const Part> parts) const {
   rlwe::Metadata meta = rlwe::sum_metadata(*context_, x.meta, conjugate.meta, "bootstrap");
   if (parts.size() > 1) meta.batch.insert(meta.batch.begin(), parts.size());
+  if (stages_.shift != 0) meta.padding = rlwe::no_longer_zeros(meta);
   Ciphertext result = rlwe::make_ciphertext(context_, std::move(meta), 2);
   const poly::Backend& backend = context_->backend();
   const poly::RnsBase& base = context_->base(x.meta.level);
-  const poly::ConstPolyView a = x.poly.view(), b = conjugate.poly.view();
+  const std::array both{x.poly.view(), conjugate.poly.view()};
+  const auto& [a, b] = both;
+  std::vector<std::uint64_t> shift;
+  if (stages_.shift != 0) {
+    shift = ckks::scaled_residues(stages_.shift, {stages_.function->scale(), stages_.function->scale_rest()},
+                                  base);
+  }
+  const std::vector<std::uint64_t> ones(base.size(), 1);
+  auto workspace = context_->make_workspace();
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const bool is_real = parts[i] == Part::real, turns = is_real == stages_.turns_parts;
     const poly::PolyView out = result.poly.view().batches(i * a.shape.batch, a.shape.batch);
-    if (is_real) {
-      backend.add(context_->queue(), out, a, b, base);
+    if (turns) {
+      const std::array factors{(is_real ? i_ : minus_i_).poly.view(), i_.poly.view()};
+      backend.inner_product(context_->queue(), out, both, factors, base, shift);
+    } else if (is_real) {
+      backend.combine(context_->queue(), out, both, std::array{ones, ones}, shift, base, workspace);
     } else {
-      backend.subtract(context_->queue(), out, turns ? b : a, turns ? a : b, base);
+      backend.subtract(context_->queue(), out, a, b, base);
     }
-    if (turns) backend.multiply(context_->queue(), out, out, i_.poly.view(), base);
   }
   return result;
 }

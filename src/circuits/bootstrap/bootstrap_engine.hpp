@@ -43,6 +43,7 @@ struct BootstrapStages {
   bool takes_apart = false;
   /// Whether the function is given i times these parts.
   bool turns_parts = false;
+  double shift = 0;                        ///< that is added to these parts, at the function's scale
   double function_scale = 0;               ///< that its result is read at
   std::vector<LinearTransform> join = {};  ///< of parts that were side by side
   /// How many ciphertexts are bootstrapped at once, and their interleaving. The matrices of several are those
@@ -93,7 +94,7 @@ class BootstrapEngine {
   std::optional<PreparedFunction> function_;
   std::optional<RootsOfUnity> roots_;
   std::optional<Interleaving> interleaving_;
-  rlwe::Plaintext i_;  ///< X^(N/2), where parts are taken apart or turned
+  rlwe::Plaintext i_, minus_i_;  ///< X^(N/2), where parts are taken apart or turned
 };
 
 }  // namespace hemera::circuits

@@ -120,6 +120,9 @@ class SineSeries {
   std::vector<Value> small_;  // T_1 to T_m
 };
 
+// A quarter of a turn of v.
+double quarter_turn(double range) { return -0.25 / range; }
+
 // The rest of v's scale, to which CoeffToSlot leads from q_0, less its double.
 double scale_rest(const rlwe::Parameters& parameters, const BootstrapLayout& layout) {
   const auto& scales = parameters.rescaling().scales;
@@ -138,7 +141,8 @@ FunctionPlan plan_of(const rlwe::Parameters& parameters, const BootstrapLayout& 
                       .fraction_bits = layout.constant_bits,
                       .arcsine = std::nullopt,
                       .exponential = layout.sine.exponential,
-                      .nested = layout.sine.nested};
+                      .nested = layout.sine.nested,
+                      .moved = true};
   if (layout.arcsine) circuit.arcsine = fit_arcsine(layout.ratio);
   return FunctionPlan(parameters, sine_function(circuit),
                       {.level = layout.eval_mod_level,
@@ -163,8 +167,9 @@ Function sine_function(const SineCircuit& circuit) {
   const auto doubled = [&](Value x) {
     return function.add({.factor = 2, .products = {{x, x}}, .constant = {-1}});
   };
-  const Value v =
-      function.add({.terms = {{0, {1}}}, .constant = {-0.25 / circuit.range}, .fraction_bits = 0});
+  const Function::Sum moved{
+      .terms = {{0, {1}}}, .constant = {quarter_turn(circuit.range)}, .fraction_bits = 0};
+  const Value v = circuit.moved ? Value{0} : function.add(moved);
   Value x = circuit.nested
                 ? add_nested_series(function, v)
                 : SineSeries(function, doubled(v), circuit.series, circuit.fraction_bits, false).sum();
@@ -185,7 +190,8 @@ Function sine_function(const SineCircuit& circuit) {
 EvalMod::EvalMod(const rlwe::Parameters& parameters, const BootstrapLayout& layout, bool joins_parts)
     : series_(checked_series(layout.sine, layout.ratio, parameters.degree())),
       plan_(plan_of(parameters, layout, series_, joins_parts)),
-      end_scale_(parameters.rescaling().scales[end_level()].scale) {
+      end_scale_(parameters.rescaling().scales[end_level()].scale),
+      shift_(layout.sine.exponential ? 0 : quarter_turn(static_cast<double>(layout.sine.range))) {
   const double angle = layout.ratio / (2 * std::numbers::pi);
   const double slope =
       layout.sine.exponential ? 1 : (layout.arcsine ? angle : angle * sine_slope(layout.ratio));

@@ -23,6 +23,7 @@ struct SineCircuit {
   std::optional<Arcsine> arcsine;             ///< of the sine, where it is corrected
   bool exponential = false;                   ///< in its place, of i v
   bool nested = false;                        ///< nested products in the series' place
+  bool moved = false;                         ///< whether v comes moved by a quarter of a turn
 };
 
 /// sin(2 pi t), or its arcsine, of v = t / range; or exp(2 pi i t) of i v. The function takes doublings +
@@ -54,17 +55,19 @@ class EvalMod {
     result.plan_ = plan_.with_shared_keys(std::move(keys));
     return result;
   }
-  /// The plan from the layout's level, with its scale.
+  /// The plan from the layout's level, with its scale, of v + shift().
   [[nodiscard]] const FunctionPlan& plan() const { return plan_; }
   [[nodiscard]] std::size_t end_level() const { return plan_.result_level(); }
   /// The scale of the results' slots, that of their level: the plan's scale is that of sines.
   [[nodiscard]] double end_scale() const { return end_scale_; }
   [[nodiscard]] const EvalModSeries& series() const { return series_; }
+  /// A quarter of a turn of a sine, none of an exponential.
+  [[nodiscard]] double shift() const { return shift_; }
 
  private:
   EvalModSeries series_;
   FunctionPlan plan_;
-  double end_scale_;
+  double end_scale_, shift_;
 };
 
 }  // namespace hemera::circuits

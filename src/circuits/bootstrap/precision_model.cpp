@@ -106,7 +106,7 @@ double PrecisionModel::error_of(const std::vector<MatrixNoise>& matrices, double
 }
 
 PrecisionModel::PrecisionModel(const rlwe::Parameters& parameters, const BootstrapLayout& layout,
-                               const FunctionPlan* eval_mod, const Slots& slots)
+                               const EvalMod* eval_mod, const Slots& slots)
     : slots_(slots.count),
       together_(slots.together),
       blocks_(layout.blocks),
@@ -117,7 +117,8 @@ PrecisionModel::PrecisionModel(const rlwe::Parameters& parameters, const Bootstr
       ratio_(layout.ratio),
       range_(to_double(layout.sine.range)),
       gain_(exponential_ ? 1 : ratio_ * (layout.arcsine ? 1 : sine_slope(ratio_)) / (2 * std::numbers::pi)),
-      steps_(eval_mod == nullptr ? std::vector<FunctionStep>() : eval_mod->steps()),
+      steps_(eval_mod == nullptr ? std::vector<FunctionStep>() : eval_mod->plan().steps()),
+      shift_(eval_mod == nullptr ? 0 : eval_mod->shift()),
       repetitions_(to_double(parameters.max_slots()) / to_double(slots.raised)),
       secret_norm_(6 * std::pow(division_error(parameters, slots_), 2) / to_double(slots_) - 1),
       // Values that repeat are the mean of their repetitions, whose noise is independent.
@@ -222,8 +223,8 @@ std::vector<Complex> PrecisionModel::eval_mod(const std::vector<long double>& t,
   for (std::size_t slot = 0; slot < slots_; ++slot) {
     const double rounding = parts_rounding_ + secret[slot];
     // The conjugate's switch.
-    std::vector<Wide> values = {t[slot] / static_cast<long double>(range_) + Wide(noise(rounding - v_))};
-    if (exponential_) values.front() *= Wide(0, 1);
+    const Wide v = t[slot] / static_cast<long double>(range_) + Wide(noise(rounding - v_));
+    std::vector<Wide> values = {exponential_ ? v * Wide(0, 1) : v + Wide(shift_)};
     for (const std::size_t i : rounded_) errors[i] = noise(rounding - std::log2(steps_[i].result_scale));
     for (std::size_t i = 0; i < steps_.size(); ++i) {
       values.push_back(value_of(steps_[i], values, 0) + Wide(errors[i]));

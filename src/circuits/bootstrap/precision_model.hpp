@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "circuits/bootstrap/bootstrap_layout.hpp"
-#include "hemera/circuits/functions/function_plan.hpp"
+#include "circuits/bootstrap/eval_mod.hpp"
 
 namespace hemera::circuits {
 
@@ -26,9 +26,9 @@ class PrecisionModel {
     std::size_t count, raised, together;
     bool real, merged;
   };
-  /// `eval_mod`: the plan of EvalMod's sine; null for roots of unity.
-  PrecisionModel(const rlwe::Parameters& parameters, const BootstrapLayout& layout,
-                 const FunctionPlan* eval_mod, const Slots& slots);
+  /// `eval_mod`: null for roots of unity.
+  PrecisionModel(const rlwe::Parameters& parameters, const BootstrapLayout& layout, const EvalMod* eval_mod,
+                 const Slots& slots);
 
   /// `divisor`: of the values before and after, in SlotToCoeff's matrices if these come first. Throws
   /// ParameterError unless there are as many values as slots.
@@ -67,6 +67,7 @@ class PrecisionModel {
   double ratio_, range_;
   double gain_;                       // from the sine, its arcsine or the exponential to the slots
   std::vector<FunctionStep> steps_;   // of EvalMod
+  double shift_;                      // before these
   std::vector<std::size_t> rounded_;  // those that a division rounds, but for the last, as noise is drawn
   double repetitions_;                // of the slots' values
   double secret_norm_;                // squared, of the secret

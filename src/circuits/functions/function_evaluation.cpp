@@ -310,10 +310,6 @@ void PreparedFunction::Evaluation::run_batch(const FunctionRow& row, const std::
   if (products) {
     relinearize(results->view().batches(row.lowered * count, row.products * count),
                 std::as_const(*products).view(), level, level - 1);
-    product = row.lowered;
-    for (std::size_t i = row.first; i < row.end; ++i) {
-      if (!steps[i].products.empty()) add_after(result(product++), steps[i]);
-    }
   }
 }
 

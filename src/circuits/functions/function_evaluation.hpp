@@ -93,8 +93,6 @@ class PreparedFunction::Evaluation {
   void multiply_relinearize(const poly::PolyView& out, const FunctionStep& step);
   void relinearize(const poly::PolyView& out, const poly::ConstPolyView& products, std::size_t level,
                    std::size_t result_level) const;
-  /// The summands that a step adds after its division.
-  void add_after(const poly::PolyView& out, const FunctionStep& step) const;
   [[nodiscard]] std::shared_ptr<const rlwe::SwitchingKey> key(std::size_t level) const;
 
   const PreparedFunction& prepared_;

@@ -23,9 +23,6 @@ namespace {
 // Times that the products are taken: their factor, so that nothing else goes over the sum.
 int repetitions(const FunctionStep& step) { return step.doubles_by_scale ? 1 : std::abs(step.factor); }
 
-// Whether the constant is added after the division.
-bool adds_after(const FunctionStep& step) { return step.doubles_by_scale && step.terms.empty(); }
-
 }  // namespace
 
 std::vector<std::uint64_t> scaled_number(const arith::TwoDoubles& value, const arith::TwoDoubles& scale,
@@ -47,7 +44,7 @@ std::vector<std::uint64_t> scaled_constant(const FunctionStep& step, const poly:
 bool PreparedFunction::Evaluation::is_single(const FunctionStep& step) const {
   return context_.multiplier() == nullptr && step.rescaled && step.products.size() == 1 &&
          repetitions(step) == 1 && step.factor > 0 && step.terms.empty() && is_real_number(step.constant) &&
-         (is_zero(step.constant) || adds_after(step));
+         (is_zero(step.constant) || step.doubles_by_scale);
 }
 
 void PreparedFunction::Evaluation::multiply_relinearize(const PolyView& out, const FunctionStep& step) {
@@ -70,23 +67,26 @@ void PreparedFunction::Evaluation::multiply(const PolyView& out, const FunctionS
     }
   }
   const poly::RnsBase& base = context_.base(step.level);
+  std::vector<std::uint64_t> added;
+  if (step.terms.empty() && is_real_number(step.constant) && !is_zero(step.constant)) {
+    added = scaled_constant(step, base);
+  }
+  if (step.factor > 0) return context_.inner_product(out, a, b, base, added);
   context_.inner_product(out, a, b, base);
-  if (step.factor < 0) context_.backend().negate(context_.queue(), out, out, base);
+  context_.backend().negate(context_.queue(), out, out, base);
+  if (added.empty()) return;
+  const PolyView first = out.components(0, 1);
+  context_.backend().add_scalar(context_.queue(), first, first, added, Form::evaluation, base);
 }
 
-// Adds terms and a constant that are numbers to products, or makes their sum, in one pass.
+// Adds terms that are numbers, and a constant, to products, or makes their sum, in one pass.
 void PreparedFunction::Evaluation::add_numbers(const PolyView& out, std::size_t number) {
   const FunctionStep& step = prepared_.plan_.steps_[number];
   const poly::RnsBase& base = context_.base(step.level);
-  const bool has_number = is_real_number(step.constant) && step.constant.front() != 0.0 && !adds_after(step);
+  if (step.terms.empty()) return;
+  const bool has_number = is_real_number(step.constant) && !is_zero(step.constant);
   std::vector<std::uint64_t> constant;
   if (has_number) constant = scaled_constant(step, base);
-  if (step.terms.empty()) {
-    if (!has_number) return;
-    const PolyView first = out.components(0, 1);
-    context_.backend().add_scalar(context_.queue(), first, first, constant, Form::evaluation, base);
-    return;
-  }
   const auto& numbers = prepared_.numbers_.at(number);
   if (!step.rescaled && step.terms.size() == 1 && !has_number) {
     const ConstPolyView only = view(step.terms.front().value, step.level);
@@ -170,7 +170,6 @@ Ciphertext PreparedFunction::Evaluation::sum(std::size_t number) {
   if (step.products.empty()) return step.rescaled ? evaluator_.relinearize_rescale(sum) : std::move(sum);
   result = divided();
   relinearize(result.poly.view(), std::as_const(sum).poly.view(), step.level, step.result_level);
-  add_after(result.poly.view(), step);
   return result;
 }
 
@@ -180,14 +179,7 @@ Ciphertext PreparedFunction::Evaluation::unjoined(std::size_t number) {
   rlwe::Metadata before = metadata(step);
   Ciphertext sum = rlwe::make_ciphertext(prepared_.context_, before, 3);
   multiply(sum.poly.view(), step);
-  if (adds_after(step)) {
-    const poly::RnsBase& base = context_.base(step.level);
-    const PolyView first = sum.poly.view().components(0, 1);
-    context_.backend().add_scalar(context_.queue(), first, first, scaled_constant(step, base),
-                                  Form::evaluation, base);
-  } else {
-    add_numbers(sum.poly.view().components(0, 2), number);
-  }
+  add_numbers(sum.poly.view().components(0, 2), number);
   sum.meta = std::move(before);
   if (part_ == Part::imaginary) {
     context_.backend().multiply(context_.queue(), sum.poly.view(), std::as_const(sum.poly).view(),
@@ -258,14 +250,6 @@ void PreparedFunction::Evaluation::relinearize(const PolyView& out, const ConstP
   context_.backend().switch_keys(context_.queue(), std::span(&only, 1), products.components(2, 1),
                                  key->gadget->mod_up(level), key->gadget->mod_down(level, result_level),
                                  products.components(0, 2), workspace);
-}
-
-void PreparedFunction::Evaluation::add_after(const PolyView& out, const FunctionStep& step) const {
-  if (!adds_after(step) || is_zero(step.constant)) return;
-  const poly::RnsBase& base = context_.base(step.result_level);
-  const PolyView first = out.components(0, 1);
-  context_.backend().add_scalar(context_.queue(), first, first, scaled_constant(step, base, true),
-                                Form::evaluation, base);
 }
 
 std::shared_ptr<const rlwe::SwitchingKey> PreparedFunction::Evaluation::key(std::size_t level) const {

@@ -278,14 +278,17 @@ void CpuBackend::tensor_product(Queue& queue, const PolyView& out, const ConstPo
 
 void CpuBackend::do_inner_products(Queue& queue, std::span<const PolyView> out,
                                    std::span<const ConstPolyView> a, std::span<const ConstPolyView> b,
-                                   const RnsBase& base) const {
+                                   std::span<const std::uint64_t> added, const RnsBase& base) const {
   for_each_sum(out, a.size(), b, [&](const PolyView& sum, std::span<const ConstPolyView> own, bool whole) {
-    if (!whole) return Backend::do_inner_products(queue, std::span(&sum, 1), a, own, base);
-    if (a.size() > 1) return add_products(queue, sum, a, own, base);
-    // One product has kernels of its own; a single component broadcasts.
-    const bool element_wise = a[0].shape.components == 1 || own[0].shape.components == 1;
-    if (element_wise) return do_binary(queue, Binary::multiply, sum, a[0], own[0], base);
-    tensor_product(queue, sum, a[0], own[0], base);
+    if (!whole) return Backend::do_inner_products(queue, std::span(&sum, 1), a, own, added, base);
+    if (a.size() > 1) {
+      add_products(queue, sum, a, own, base);
+    } else if (a[0].shape.components == 1 || own[0].shape.components == 1) {  // it broadcasts
+      do_binary(queue, Binary::multiply, sum, a[0], own[0], base);
+    } else {
+      tensor_product(queue, sum, a[0], own[0], base);
+    }
+    add_constant(queue, sum, added, base);
   });
 }
 

@@ -217,18 +217,19 @@ void CudaBackend::do_combine(Queue& queue, const PolyView& out, std::span<const 
 
 void CudaBackend::do_inner_products(Queue& queue, std::span<const PolyView> out,
                                     std::span<const ConstPolyView> a, std::span<const ConstPolyView> b,
-                                    const RnsBase& base) const {
+                                    std::span<const std::uint64_t> added, const RnsBase& base) const {
   const PolyShape& whole = out.front().shape;
   const ConstPolyView& first = b.front();
   const bool repeats = std::all_of(b.begin(), b.end(), [&](const ConstPolyView& view) {
     return view.shape.degree < whole.degree && view.shape.degree == first.shape.degree &&
            view.limb_stride == first.limb_stride && view.shape.batch == 1;
   });
-  if (repeats) return cuda::repeated_products(launcher(queue), out, a, b, base);
+  if (repeats) return cuda::repeated_products(launcher(queue), out, a, b, added, base);
   for_each_sum(out, a.size(), b,
                [&](const PolyView& sum, std::span<const ConstPolyView> own, bool are_whole) {
-                 if (!are_whole) return Backend::do_inner_products(queue, std::span(&sum, 1), a, own, base);
-                 cuda::inner_product(launcher(queue), sum, a, own, base);
+                 if (!are_whole)
+                   return Backend::do_inner_products(queue, std::span(&sum, 1), a, own, added, base);
+                 cuda::inner_product(launcher(queue), sum, a, own, added, base);
                });
 }
 

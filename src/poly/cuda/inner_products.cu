@@ -10,11 +10,12 @@ namespace {
 using arith::Modulus;
 
 // Factors of one launch. Kernels take 4 KiB of parameters on every device.
-constexpr unsigned factors_per_launch = 56;
+constexpr unsigned factors_per_launch = 48;
 template <unsigned most>
 struct Factors {
   ConstDeviceView a[most];
   ConstDeviceView b[most];
+  LimbWords added;  // to the first component
 };
 static_assert(sizeof(Factors<factors_per_launch>) + sizeof(LimbModuli) + 128 <= 4096);
 
@@ -37,6 +38,8 @@ __global__ void __launch_bounds__(threads)
       sums[c] = {old.x, old.y};
     }
   }
+  sums[0].x += factors.added.word[place.limb];
+  sums[0].y += factors.added.word[place.limb];
   const unsigned terms = most == 1 ? 1 : count;
 #pragma unroll 2
   for (unsigned i = 0; i < terms; ++i) {
@@ -78,6 +81,10 @@ __global__ void __launch_bounds__(threads)
     const Pair old = read(to);
     sum = {old.x, old.y};
   }
+  if (place.component == 0) {
+    sum.x += factors.added.word[place.limb];
+    sum.y += factors.added.word[place.limb];
+  }
   const unsigned first = place.component < right ? 0 : place.component - (right - 1);
   for (unsigned i = 0; i < count; ++i) {
     for (unsigned j = first; j < left && j <= place.component; ++j) {
@@ -97,6 +104,7 @@ struct RepeatedFactors {
   const std::uint64_t* b[repeated_sums][repeated_terms];  // [sum][term], each [limb, entry]
   std::uint64_t b_stride;                                 // of limbs
   LimbModuli limbs;
+  LimbWords added;  // to the first component
   unsigned count, components, log_run;
   bool adds;  // to what the outputs have
 };
@@ -131,6 +139,10 @@ __global__ void __launch_bounds__(threads)
   }
 #pragma unroll
   for (unsigned r = 0; r < sums; ++r) {
+    if (place.component == 0) {
+      found[r].x += factors.added.word[place.limb];
+      found[r].y += factors.added.word[place.limb];
+    }
     const Pair reduced = found[r].reduced(q);
     write(place.in(factors.out[r]), reduced.x, reduced.y);
   }
@@ -143,10 +155,12 @@ namespace {
 // run(factors, their number, whether they add to `out`, part) for each launch.
 template <unsigned most, typename Run>
 void for_each_factors(const PolyShape& shape, std::span<const ConstPolyView> a,
-                      std::span<const ConstPolyView> b, const Run& run) {
+                      std::span<const ConstPolyView> b, std::span<const std::uint64_t> added,
+                      const Run& run) {
   for_each_launch(shape, [&](const Part& part) {
     for (std::size_t first = 0; first < a.size(); first += most) {
       Factors<most> factors{};
+      if (first == 0 && !added.empty()) factors.added = limb_words(added, part.first_limb, part.limbs);
       const auto count = static_cast<unsigned>(std::min<std::size_t>(most, a.size() - first));
       for (unsigned i = 0; i < count; ++i) {
         factors.a[i] = device_view(part.of(a[first + i]));
@@ -159,7 +173,8 @@ void for_each_factors(const PolyShape& shape, std::span<const ConstPolyView> a,
 
 template <unsigned left, unsigned right>
 void inner_product_of(const Launcher& launcher, const PolyView& out, std::span<const ConstPolyView> a,
-                      std::span<const ConstPolyView> b, const RnsBase& base) {
+                      std::span<const ConstPolyView> b, std::span<const std::uint64_t> added,
+                      const RnsBase& base) {
   PolyShape shape = out.shape;
   shape.components = 1;
   const auto run = [&]<unsigned most>(const Factors<most>& factors, unsigned count, bool adds,
@@ -172,22 +187,23 @@ void inner_product_of(const Launcher& launcher, const PolyView& out, std::span<c
               device_view(part.of(out)), factors, count, adds, limb_moduli(base, part.first_limb, part.limbs),
               launcher.tables->moduli());
   };
-  if (a.size() == 1) return for_each_factors<1>(shape, a, b, run);
-  for_each_factors<factors_per_launch>(shape, a, b, run);
+  if (a.size() == 1) return for_each_factors<1>(shape, a, b, added, run);
+  for_each_factors<factors_per_launch>(shape, a, b, added, run);
 }
 
 }  // namespace
 
 void inner_product(const Launcher& launcher, const PolyView& out, std::span<const ConstPolyView> a,
-                   std::span<const ConstPolyView> b, const RnsBase& base) {
+                   std::span<const ConstPolyView> b, std::span<const std::uint64_t> added,
+                   const RnsBase& base) {
   const auto left = static_cast<unsigned>(a.front().shape.components);
   const auto right = static_cast<unsigned>(b.front().shape.components);
-  if (left < right) return inner_product(launcher, out, b, a, base);
-  if (left == 1) return inner_product_of<1, 1>(launcher, out, a, b, base);
-  if (left == 2 && right == 1) return inner_product_of<2, 1>(launcher, out, a, b, base);
-  if (left == 2) return inner_product_of<2, 2>(launcher, out, a, b, base);
+  if (left < right) return inner_product(launcher, out, b, a, added, base);
+  if (left == 1) return inner_product_of<1, 1>(launcher, out, a, b, added, base);
+  if (left == 2 && right == 1) return inner_product_of<2, 1>(launcher, out, a, b, added, base);
+  if (left == 2) return inner_product_of<2, 2>(launcher, out, a, b, added, base);
   for_each_factors<factors_per_launch>(
-      out.shape, a, b,
+      out.shape, a, b, added,
       [&](const Factors<factors_per_launch>& factors, unsigned count, bool adds, const Part& part) {
         launch("inner_product", launcher.stream, any_inner_product_kernel, grid(launcher, out.shape, part),
                {threads}, 0, device_view(part.of(out)), factors, count, adds, left, right,
@@ -200,7 +216,7 @@ namespace {
 template <unsigned sums>
 void repeated_products_of(const Launcher& launcher, std::span<const PolyView> out,
                           std::span<const ConstPolyView> a, std::span<const ConstPolyView> b,
-                          const RnsBase& base) {
+                          std::span<const std::uint64_t> added, const RnsBase& base) {
   const PolyShape& shape = out.front().shape;
   for_each_launch(shape, [&](const Part& part) {
     for (std::size_t first = 0; first < a.size(); first += repeated_terms) {
@@ -215,6 +231,7 @@ void repeated_products_of(const Launcher& launcher, std::span<const PolyView> ou
       }
       factors.b_stride = b.front().limb_stride;
       factors.limbs = limb_moduli(base, part.first_limb, part.limbs);
+      if (first == 0 && !added.empty()) factors.added = limb_words(added, part.first_limb, part.limbs);
       factors.components = static_cast<unsigned>(shape.components);
       factors.log_run = log_run_of(b.front().shape, shape);
       factors.adds = first != 0;
@@ -228,11 +245,11 @@ void repeated_products_of(const Launcher& launcher, std::span<const PolyView> ou
 
 void repeated_products(const Launcher& launcher, std::span<const PolyView> out,
                        std::span<const ConstPolyView> a, std::span<const ConstPolyView> b,
-                       const RnsBase& base) {
+                       std::span<const std::uint64_t> added, const RnsBase& base) {
   if (out.empty()) return;
   const auto take = [&]<unsigned sums>(std::integral_constant<unsigned, sums>) {
-    repeated_products_of<sums>(launcher, out.first(sums), a, b.first(sums * a.size()), base);
-    repeated_products(launcher, out.subspan(sums), a, b.subspan(sums * a.size()), base);
+    repeated_products_of<sums>(launcher, out.first(sums), a, b.first(sums * a.size()), added, base);
+    repeated_products(launcher, out.subspan(sums), a, b.subspan(sums * a.size()), added, base);
   };
   if (out.size() >= 8) return take(std::integral_constant<unsigned, 8>());
   if (out.size() >= 4) return take(std::integral_constant<unsigned, 4>());

@@ -107,13 +107,14 @@ void add_scalar(const Launcher& launcher, const PolyView& out, const ConstPolyVi
 void combine(const Launcher& launcher, const PolyView& out, std::span<const ConstPolyView> a,
              std::span<const std::vector<std::uint64_t>> scalars, std::span<const std::uint64_t> added,
              const RnsBase& base);
-/// A sum of tensor products. One launch for up to 56 of them.
 /// Backend::inner_products with b that are all stored by the same number of fewer entries, one batch each.
 void repeated_products(const Launcher& launcher, std::span<const PolyView> out,
                        std::span<const ConstPolyView> a, std::span<const ConstPolyView> b,
-                       const RnsBase& base);
+                       std::span<const std::uint64_t> added, const RnsBase& base);
+/// A sum of tensor products, and a constant in the first component. One launch for up to 48 of them.
 void inner_product(const Launcher& launcher, const PolyView& out, std::span<const ConstPolyView> a,
-                   std::span<const ConstPolyView> b, const RnsBase& base);
+                   std::span<const ConstPolyView> b, std::span<const std::uint64_t> added,
+                   const RnsBase& base);
 /// Broadcasts; of whole limbs in any words to any others, as `reorder`.
 void copy(const Launcher& launcher, const PolyView& out, const ConstPolyView& in);
 void fill_zero(const Launcher& launcher, const PolyView& out);

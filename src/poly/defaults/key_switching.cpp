@@ -155,7 +155,7 @@ void Backend::do_multiply_relinearize(Queue& queue, const PolyView& out, const C
   const Workspace::Frame frame(workspace);
   const PolyView product = take(workspace, with_components(with_limbs(out.shape, up.base().size()), 3));
   if (!workspace.measures()) {
-    do_inner_products(queue, std::span(&product, 1), std::span(&a, 1), std::span(&b, 1), up.base());
+    do_inner_products(queue, std::span(&product, 1), std::span(&a, 1), std::span(&b, 1), {}, up.base());
   }
   const KeySwitch only{out, key, 1};
   do_switch_keys(queue, std::span(&only, 1), product.components(2, 1), up, down, product.components(0, 2),

@@ -60,7 +60,7 @@ void Backend::do_scaled_product(Queue& queue, const PolyView& out, const ConstPo
   if (!workspace.measures()) {
     const auto multiply = [&](const PolyView& to, const ConstPolyView& x, const ConstPolyView& y,
                               const RnsBase& base) {
-      do_inner_products(queue, std::span(&to, 1), std::span(&x, 1), std::span(&y, 1), base);
+      do_inner_products(queue, std::span(&to, 1), std::span(&x, 1), std::span(&y, 1), {}, base);
     };
     multiply(product.limbs(0, limbs), a, b_lifted.limbs(0, limbs), plan.base());
     multiply(product.limbs(limbs, added), a_lifted, b_lifted.limbs(limbs, added), plan.auxiliary());

@@ -54,7 +54,7 @@ void Backend::do_multiply_elements(Queue& queue, const PolyView& out, const Cons
     for (std::size_t j = 0; j < left.size(); ++j) left[j] = a.batches(r, 1).components(j, 1);
     // The right factors may be stored by fewer entries.
     const bool whole = a.shape.degree == out.shape.degree;
-    do_inner_products(queue, std::span(&row, 1), whole ? left : right, whole ? right : left, base);
+    do_inner_products(queue, std::span(&row, 1), whole ? left : right, whole ? right : left, {}, base);
   }
 }
 
@@ -101,7 +101,8 @@ void Backend::do_transform_components(Queue& queue, const PolyView& values, cons
 }
 
 void Backend::do_inner_products(Queue& queue, std::span<const PolyView> out, std::span<const ConstPolyView> a,
-                                std::span<const ConstPolyView> b, const RnsBase& base) const {
+                                std::span<const ConstPolyView> b, std::span<const std::uint64_t> added,
+                                const RnsBase& base) const {
   for_each_sum(out, a.size(), b, [&](const PolyView& sum, std::span<const ConstPolyView> own, bool whole) {
     const auto add = [&](bool first, const PolyView& to, const ConstPolyView& x, const ConstPolyView& y) {
       do_binary(queue, first ? Binary::multiply : Binary::multiply_add, to, x, y, base);
@@ -119,6 +120,7 @@ void Backend::do_inner_products(Queue& queue, std::span<const PolyView> out, std
         }
       }
     }
+    add_constant(queue, sum, added, base);
   });
 }
 

@@ -261,14 +261,14 @@ void LedgerBackend::do_split_parts(Queue& queue, const PolyView& out, const Cons
 
 void LedgerBackend::do_inner_products(Queue& queue, std::span<const PolyView> out,
                                       std::span<const ConstPolyView> a, std::span<const ConstPolyView> b,
-                                      const RnsBase& base) const {
+                                      std::span<const std::uint64_t> added, const RnsBase& base) const {
   for_each_sum(out, a.size(), b, [&](const PolyView& sum, std::span<const ConstPolyView> own, bool whole) {
-    if (!whole) return Backend::do_inner_products(queue, std::span(&sum, 1), a, own, base);
+    if (!whole) return Backend::do_inner_products(queue, std::span(&sum, 1), a, own, added, base);
     LedgerEntry entry = entry_of(Operation::inner_product, sum.shape, base);
     entry.components = a.front().shape.components;
     entry.right = own.front().shape.components;
     entry.terms = a.size();
-    pass(queue, entry, [&] { other_->inner_product(queue, sum, a, own, base); });
+    pass(queue, entry, [&] { other_->inner_product(queue, sum, a, own, base, added); });
   });
 }
 

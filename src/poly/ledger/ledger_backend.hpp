@@ -73,7 +73,8 @@ class LedgerBackend final : public Backend {
   void do_split_parts(Queue& queue, const PolyView& out, const ConstPolyView& in,
                       const RnsBase& base) const override;
   void do_inner_products(Queue& queue, std::span<const PolyView> out, std::span<const ConstPolyView> a,
-                         std::span<const ConstPolyView> b, const RnsBase& base) const override;
+                         std::span<const ConstPolyView> b, std::span<const std::uint64_t> added,
+                         const RnsBase& base) const override;
   void do_automorphism(Queue& queue, const PolyView& out, const ConstPolyView& in,
                        std::uint64_t galois_element, Form form, const RnsBase& base) const override;
   void do_convert(Queue& queue, const PolyView& out, const ConstPolyView& in, const BaseConversion& plan,

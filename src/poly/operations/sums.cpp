@@ -46,10 +46,12 @@ void Backend::transform_components(Queue& queue, const PolyView& values, const C
 }
 
 void Backend::inner_product(Queue& queue, const PolyView& out, std::span<const ConstPolyView> a,
-                            std::span<const ConstPolyView> b, const RnsBase& base) const {
+                            std::span<const ConstPolyView> b, const RnsBase& base,
+                            std::span<const std::uint64_t> added) const {
   check_ring("inner_product", ring_, base);
   check_inner_product("inner_product", out, a, b, base);
-  do_inner_products(queue, std::span(&out, 1), a, b, base);
+  if (!added.empty()) check_count("inner_product", "constants", added.size(), base.size());
+  do_inner_products(queue, std::span(&out, 1), a, b, added, base);
 }
 
 void Backend::inner_products(Queue& queue, std::span<const PolyView> out, std::span<const ConstPolyView> a,
@@ -63,7 +65,7 @@ void Backend::inner_products(Queue& queue, std::span<const PolyView> out, std::s
       throw MismatchError("inner_products: outputs of two shapes; all must have the first one's");
     }
   }
-  if (!out.empty()) do_inner_products(queue, out, a, b, base);
+  if (!out.empty()) do_inner_products(queue, out, a, b, {}, base);
 }
 
 void Backend::automorphism(Queue& queue, const PolyView& out, const ConstPolyView& in,

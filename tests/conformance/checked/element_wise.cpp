@@ -101,8 +101,13 @@ void Table::element_wise() {
          [this, sum](const Views& v, Workspace&) {
            sum(v[0], {v[1], v[1].components(0, 1)}, {v[2], v[2]}, plans.base);
          }},
-        {"right factors of one and two components", [this, sum](const Views& v, Workspace&) {
+        {"right factors of one and two components",
+         [this, sum](const Views& v, Workspace&) {
            sum(v[0], {v[1], v[1]}, {v[2], v[2].components(0, 1)}, plans.base);
+         }},
+        {"a constant of three residues", [this, scalars](const Views& v, Workspace&) {
+           const ConstPolyView a = v[1], b = v[2];
+           backend().inner_product(queue(), v[0], std::span(&a, 1), std::span(&b, 1), plans.base, scalars(3));
          }}}});
   add_inner_products();
   add_matrices();

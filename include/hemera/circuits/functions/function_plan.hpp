@@ -103,6 +103,8 @@ class FunctionPlan : public Plan {
 
   [[nodiscard]] const Function& function() const { return function_; }
   [[nodiscard]] double scale() const { return ends_.scale; }
+  /// The rest of the inputs' scale beside its double.
+  [[nodiscard]] double scale_rest() const { return scale_rest_; }
   /// Level and scale of each output. Outputs of polynomials have exactly the scale of their level.
   [[nodiscard]] const std::vector<rlwe::PlainOperand>& results() const { return results_; }
   /// The steps in their order; step i makes value inputs + i, which products and terms name.
