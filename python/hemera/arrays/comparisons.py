@@ -350,12 +350,9 @@ def selected(mask: A, x: Any, y: Any) -> A:
     ends = [broadcast(each, found.shape) for each in (first, second)]
     lows, highs = zip(*(bounds_of(each) for each in ends), strict=True)
     found = bounded(found, np.minimum(*lows), np.maximum(*highs))
-    facts_of(found).step = step_of_sum([_step_of_side(each) for each in (x, y)])
+    sides = [z.step if isinstance(z, Recorded) else common_step(np.asarray(z, np.float64)) for z in (x, y)]
+    facts_of(found).step = step_of_sum(sides)
     return as_mask(found) if kind == "b" else of_kind(found, kind)
-
-
-def _step_of_side(x: Any) -> float | None:
-    return x.step if isinstance(x, Recorded) else common_step(np.asarray(x, np.float64))
 
 
 def of_type(x: A, dtype: np.dtype[Any]) -> A:

@@ -212,10 +212,6 @@ def _searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any
     return rearranged(found, lambda y: y.reshape(v.shape))
 
 
-def _percentile(x: Any, q: Any, *arguments: Any, **options: Any) -> Any:
-    return statistics.quantiles(x, np.true_divide(q, 100), *arguments, **options)
-
-
 def _rounded(x: Any, decimals: int = 0) -> Any:
     kind = kind_of(np.round(np.zeros(1, x.dtype)))
     return comparisons.stepped(x, lambda values: np.round(values, decimals), 10.0**-decimals, kind)
@@ -288,7 +284,9 @@ _OF_FIRST: dict[Function, Function] = {
     np.ndim: lambda x: x.ndim,
     np.ones_like: lambda x, dtype=None: np.ones(x.shape, dtype or x.dtype),
     np.pad: _pad,
-    np.percentile: _percentile,
+    np.percentile: lambda x, q, *more, **options: statistics.quantiles(
+        x, np.true_divide(q, 100), *more, **options
+    ),
     np.prod: arithmetic.product,
     np.ptp: _spread,
     np.quantile: statistics.quantiles,

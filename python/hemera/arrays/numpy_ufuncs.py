@@ -110,14 +110,6 @@ def _shifted(operate: Function) -> Function:
     return shift
 
 
-def _hypot(x: Any, y: Any) -> Any:
-    return elementwise.named(np.square(x) + np.square(y), "sqrt")
-
-
-def _logaddexp(x: Any, y: Any) -> Any:
-    return functions.softplus(x - y) + y
-
-
 def _heaviside(x: Any, middle: Any) -> Any:
     found = as_numbers(comparisons.exceeds(x, 0)) + as_numbers(comparisons.equal(x, 0)) * middle
     return of_kind(found, "f")
@@ -158,9 +150,9 @@ UFUNCS: dict[np.ufunc, Function] = {
     np.log: _named("log"),
     np.isfinite: lambda x: np.full(x.shape, True),
     **dict.fromkeys((np.isinf, np.isnan), lambda x: np.full(x.shape, False)),
-    np.hypot: _hypot,
+    np.hypot: lambda x, y: elementwise.named(np.square(x) + np.square(y), "sqrt"),
     np.left_shift: _shifted(operator.mul),
-    np.logaddexp: _logaddexp,
+    np.logaddexp: lambda x, y: functions.softplus(x - y) + y,
     np.logical_and: _logical(arithmetic.both),
     np.logical_not: lambda x: arithmetic.negated(comparisons.truths(x)),
     np.logical_or: _logical(arithmetic.either),

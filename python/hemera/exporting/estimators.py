@@ -109,10 +109,6 @@ def _min_max(scaler: Any) -> Affine:
     return -scaler.min_ / scaler.scale_, 1 / scaler.scale_, (low, high) if scaler.clip else None
 
 
-def _max_abs(scaler: Any) -> Affine:
-    return 0.0, scaler.scale_, (-1.0, 1.0) if getattr(scaler, "clip", False) else None
-
-
 def _robust(scaler: Any) -> Affine:
     centre = scaler.center_ if scaler.with_centering else 0.0
     return centre, scaler.scale_ if scaler.with_scaling else 1.0, None
@@ -123,7 +119,7 @@ TREE_LIBRARIES = ("lightgbm", "xgboost")
 SCALERS: dict[str, Callable[[Any], Affine]] = {
     "StandardScaler": _standard,
     "MinMaxScaler": _min_max,
-    "MaxAbsScaler": _max_abs,
+    "MaxAbsScaler": lambda of: (0.0, of.scale_, (-1.0, 1.0) if getattr(of, "clip", False) else None),
     "RobustScaler": _robust,
 }
 

@@ -57,13 +57,11 @@ class Attempt:
         self._context, self._needs, self._wanted = context._native, list(needs), wanted
         self._nonce = OfProcess(lambda: secrets.token_bytes(32))
         self._messages: _core.KeyMessages | None = None
-        self._exchange = self._nonces = Exchange(self._folder, shared, self._of_members("nonce"))
+        nonces = {f"nonce-{at}": name for at, name in enumerate(member.committee)}
+        self._exchange = self._nonces = Exchange(self._folder, shared, nonces)
         self._over: list[Exchange] = []
         self._verified = 0
         shared.write(folder / "attempts" / f"{number}-{member.name}", b"")
-
-    def _of_members(self, what: str) -> dict[str, str]:
-        return {f"{what}-{at}": name for at, name in enumerate(self._member.committee)}
 
     def advance(self) -> _core.EvaluationKeys | None:
         """Do what can be done now. Returns the keys, once this process has them."""

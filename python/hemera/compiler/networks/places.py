@@ -48,14 +48,6 @@ def _squeeze(attributes: Attributes, x: Any, axes: Any = None) -> Any:
     return np.squeeze(x, None if given is None else tuple(given))
 
 
-def _unsqueeze(attributes: Attributes, x: Any, axes: Any = None) -> Any:
-    return np.expand_dims(x, tuple(listed(attributes, "axes", axes) or ()))
-
-
-def _transpose(attributes: Attributes, x: Any) -> Any:
-    return np.transpose(x, attributes.get("perm"))
-
-
 def _depth_to_space(attributes: Attributes, x: Any) -> Any:
     """Channels become blocks of rows and columns; in the mode CRD a channel's block lies together."""
     block, mode = attributes["blocksize"], attributes.get("mode", "DCR")
@@ -288,8 +280,8 @@ PLACES: Meanings = {
     "Split": _moves(_split, 2),
     "Squeeze": _moves(_squeeze),
     "Tile": _moves(_tile, 6),
-    "Transpose": _moves(_transpose),
+    "Transpose": _moves(lambda attributes, x: np.transpose(x, attributes.get("perm"))),
     "Trilu": _moves(_trilu),
-    "Unsqueeze": _moves(_unsqueeze),
+    "Unsqueeze": _moves(lambda of, x, axes=None: np.expand_dims(x, tuple(listed(of, "axes", axes) or ()))),
 }
 """The operators' meanings, by their names in ONNX's own domain."""
