@@ -86,6 +86,15 @@ def _slope_at_low_end(function: Function) -> float:
     return float((far - near) / step)
 
 
+@functools.lru_cache(maxsize=128)
+def _steepness(function: Function) -> tuple[Array, Array]:
+    """Points of a function's interval, and how steep it is or how it bends there, as part of the most."""
+    points = np.linspace(*function.intervals[0], 4097)
+    slopes = np.gradient(function.evaluate_clear(points), points)
+    parts = [np.abs(x) / (np.abs(x).max() or 1.0) for x in (slopes, np.gradient(slopes, points))]
+    return points, np.maximum(*parts)
+
+
 class _OfFunction(SlotBySlot):
     """A function of `hemera.circuits`, slot by slot."""
 
@@ -120,6 +129,8 @@ class _OfFunction(SlotBySlot):
     def noise(self, at: Place, *xs: Array) -> Any:
         mean, worst = self._at(at).own_error
         gap = (self.function.recipe or {}).get("gap", 0.0)
+        if len(xs) == 1 and not gap:  # errors of first steps grow as the slope does, and as its changes
+            return np.hypot(mean, worst * np.interp(xs[0].real, *_steepness(self.function)))
         # Steps are steep at 0. Beyond the gap, errors of their stages are squared, or carry values over it.
         beyond = max(mean, (2 * worst) ** 2) if gap else mean
         return np.where(np.abs(xs[0] - sum(xs[1:])) < gap, worst, beyond)
