@@ -20,22 +20,6 @@ from hemera._core import (
     SecurityError,
 )
 
-_ERRORS = (
-    DeviceError,
-    Error,
-    FileError,
-    FormatError,
-    LevelError,
-    MismatchError,
-    MissingKeyError,
-    NoiseError,
-    OutOfMemoryError,
-    ParameterError,
-    RangeError,
-    ScaleError,
-    SecurityError,
-)
-
 __all__ = [
     "DeviceError",
     "Error",
@@ -59,7 +43,7 @@ __all__ = [
 ]
 
 # Tracebacks name the public module.
-for _error in _ERRORS:
+for _error in [own for own in vars().values() if isinstance(own, type) and issubclass(own, Error)]:
     _error.__module__ = __name__
 
 

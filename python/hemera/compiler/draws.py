@@ -1,7 +1,7 @@
-"""Inputs by which errors of results are estimated: samples or uniform draws, ends of ranges, and inputs that
-bring values next to where functions bend, as `numpy.maximum` does where its operands are equal. The band
-between two bends may be so narrow a part of a range that no draw is in it, and all results be the same
-elsewhere.
+"""Inputs by which errors of results are estimated: samples or uniform draws, ends of ranges, inputs next to
+where functions bend, as `numpy.maximum` does where its operands are equal, and those of a search for errors.
+The band between two bends may be so narrow a part of a range that no draw is in it, and all results be the
+same elsewhere. Sums of many elements are never near their least by chance.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ _DISTANCES = np.array([0.0, *(sign * 4.0**-at for at in range(1, 23) for sign in
 """From a bend, as parts of the way between two draws on its sides."""
 _MOST_NOISY = 3
 """Bends next to which noise is drawn."""
+_ROUNDS, _KEPT = 4, 4
+"""Times that inputs are changed in a search, and how many of the worst of each kind go on."""
 _NUDGE = 2.0**-36
 """The change of values that shows where results are sensitive to it."""
 
@@ -46,31 +48,28 @@ class Draws:
     sized_by: int
     """How many of the draws, the first ones, sizes of results are of."""
     plain: int
-    """How many of them are samples, uniform, or at ends of ranges; the others are next to bends."""
-    bent: tuple[int, ...] = ()
+    """How many of them are samples, uniform, or at ends of ranges; others are next to bends, or searched."""
+    worst: tuple[int, ...] = ()
     """Numbers of some of the others, where errors are largest."""
     is_approximated: bool = False
     """Whether functions are approximated: their slopes, and so noise, are often largest at ends of ranges."""
 
     @property
     def extremes(self) -> list[int]:
-        """The numbers of some draws that differ: those next to bends, the first one, and those at the ends of
-        ranges; of samples some of them."""
+        """The numbers of some draws that differ: the worst, the first one, and those at the ends of ranges;
+        of samples some of them."""
         ends = range(self.sized_by, min(self.sized_by + 3, self.plain))
-        return [
-            *self.bent,
-            *([0, *ends] if ends else sorted({at * (self.plain - 1) // 3 for at in range(4)})),
-        ]
+        plain = [0, *ends] if ends else sorted({at * (self.plain - 1) // 3 for at in range(4)})
+        return [*self.worst, *plain]
 
     @property
     def first_enough(self) -> int:
         """The number of the extreme up to which noise is drawn at least."""
-        return len(self.bent) + (min(2, self.plain - self.sized_by) if self.is_approximated else 0)
+        return len(self.worst) + (min(2, self.plain - self.sized_by) if self.is_approximated else 0)
 
 
 def draws(program: TensorProgram, specs: Sequence[ArraySpec], examples: Sequence[Values | None]) -> Draws:
-    """Samples, if there are some; else uniform draws, and after them the ends of ranges. Then draws next to
-    bends."""
+    """Samples, or uniform draws, ends of ranges and those of a search; and draws next to bends."""
     total = sum([math.prod(node.shape) for node in program.nodes])
     most = _MOST_DRAWS if program.approximated else _DRAWS_OF_SIZES
     count = max(1, min(most, _MOST_VALUES // total))
@@ -82,7 +81,9 @@ def draws(program: TensorProgram, specs: Sequence[ArraySpec], examples: Sequence
         random = np.random.default_rng(0)
         ends = count // 4
         found = Draws([_drawn(spec, count, ends, random) for spec in specs], count, count + ends)
-    return _with_bends(program, replace(found, is_approximated=bool(program.approximated)), specs)
+    found = _with_bends(program, replace(found, is_approximated=bool(program.approximated)), specs)
+    has_ends = found.plain > found.sized_by + 1
+    return _with_searched(program, found, specs) if found.is_approximated and has_ends else found
 
 
 def one_draw(specs: Sequence[ArraySpec]) -> list[Values]:
@@ -167,7 +168,7 @@ def _with_bends(program: TensorProgram, found: Draws, specs: Sequence[ArraySpec]
         inputs = [np.concatenate(each) for each in zip(inputs, rows, strict=True)]
         ways, left = ways + more, far
     bent = _worst(program, inputs, found.plain, len(ways)) if ways else ()
-    return replace(found, inputs=inputs, bent=bent)
+    return replace(found, inputs=inputs, worst=bent)
 
 
 def _crossed(distances: Values) -> Iterator[tuple[int, int, int]]:
@@ -211,8 +212,17 @@ def _next_to(
 def _worst(program: TensorProgram, inputs: Sequence[Values], first: int, ways: int) -> tuple[int, ...]:
     """Some of the draws from `first` on, as many next to each bend: where results have the largest error by
     approximations, and where small changes of values and of weights change them most."""
-    near = [each[first:] for each in inputs]
-    exact = exact_values(program, near)
+    errors, changes = _errors_and_changes(program, [each[first:] for each in inputs])
+    changes = changes.reshape(ways, -1)
+    order = np.argsort(-changes.max(1), kind="stable")[:_MOST_NOISY]
+    sensitive = order * changes.shape[1] + changes.argmax(1)[order]
+    return tuple(first + at for at in dict.fromkeys([int(errors.argmax()), *sensitive.tolist()]))
+
+
+def _errors_and_changes(program: TensorProgram, inputs: Sequence[Values]) -> tuple[Values, Values]:
+    """The largest error of each draw by approximations, and the largest change by small ones of values and of
+    weights, as parts of those of all draws."""
+    exact = exact_values(program, inputs)
     random = np.random.default_rng(0)
 
     def changed(at: int, values: Values) -> Values:
@@ -223,17 +233,43 @@ def _worst(program: TensorProgram, inputs: Sequence[Values], first: int, ways: i
         return np.asarray(values + _NUDGE * size * random.standard_normal(values.shape))
 
     def errors(**options: Any) -> Values:
-        """The largest of each draw, as a part of that of all draws."""
         with np.errstate(all="ignore"):
-            values = program.values(near, clip=True, **options)
-        of_results = (_largest_of_each(values[at] - exact[at]) for _, at in program.outputs)
-        return np.asarray(np.max([own / own.max() if own.any() else own for own in of_results], axis=0))
+            values = program.values(inputs, clip=True, **options)
+            of_results = [_largest_of_each(values[at] - exact[at]) for _, at in program.outputs]
+            parts = [np.nan_to_num(own / (own.max() or 1.0), nan=1.0) for own in of_results]
+        return np.asarray(np.max(parts, axis=0))
 
-    changes = errors(formulas=program.approximated, changed=changed).reshape(ways, -1)
-    order = np.argsort(-changes.max(1), kind="stable")[:_MOST_NOISY]
-    sensitive = order * changes.shape[1] + changes.argmax(1)[order]
-    found = [int(errors().argmax()), *sensitive.tolist()]
-    return tuple(first + at for at in dict.fromkeys(found))
+    return errors(), errors(formulas=program.approximated, changed=changed)
+
+
+def _with_searched(program: TensorProgram, found: Draws, specs: Sequence[ArraySpec]) -> Draws:
+    """More draws, where errors are large: elements are changed, and of the worst ones again. The first ones
+    have all elements at an end, or next to 0, or are uniform."""
+    random, count = np.random.default_rng(1), found.sized_by
+    inputs = [each[[count, count + 1, 0, 0]] for each in found.inputs]
+    for each, spec in zip(inputs, specs, strict=True):
+        each[2:3] = _on_step(np.clip(np.zeros_like(each[2:3]), *(spec.range or (0, 0))), spec)
+    for _ in range(_ROUNDS):
+        parents = random.integers(len(inputs[0]), size=count)
+        more = [_changed(each[parents], spec, random) for each, spec in zip(inputs, specs, strict=True)]
+        inputs = [np.concatenate(each) for each in zip(inputs, more, strict=True)]
+        orders = [np.argsort(-each, kind="stable")[:_KEPT] for each in _errors_and_changes(program, inputs)]
+        kept = list(dict.fromkeys(np.ravel(orders, order="F").tolist()))
+        inputs = [each[kept] for each in inputs]
+    first = len(found.inputs[0])
+    rows = [np.concatenate(each) for each in zip(found.inputs, inputs, strict=True)]
+    return replace(found, inputs=rows, worst=(*found.worst, first, first + 1))
+
+
+def _changed(draws: Values, spec: ArraySpec, random: np.random.Generator) -> Values:
+    """Draws with elements of some of these changed, few or many, a little or to anything in the range."""
+    low, high = spec.range or (0, 0)
+    each = (len(draws), *[1] * (draws.ndim - 1))
+    steps = 4.0 ** -random.integers(1, 12, size=each) * random.standard_normal(draws.shape)
+    others = np.clip(draws + (high - low) * steps, low, high)
+    others = np.where(random.integers(2, size=each), others, random.uniform(low, high, draws.shape))
+    are_changed = random.uniform(size=draws.shape) < 0.5 ** random.integers(7, size=each)
+    return _on_step(np.where(are_changed, others, draws), spec)
 
 
 def _largest_of_each(values: Values) -> Values:

@@ -16,7 +16,13 @@ from hemera.arrays.layout_search import layout_choices
 from hemera.arrays.tensor import TensorProgram
 from hemera.arrays.tiling import SplitProgram, Tiling, split
 from hemera.compiler.attempts import Impossible, NotPossibleError, TooDeepError, attempted, possible
-from hemera.compiler.bootstraps import bootstrap_of, seconds_at_least, seconds_of_bootstrap, seconds_without
+from hemera.compiler.bootstraps import (
+    bootstrap_of,
+    in_stages,
+    seconds_at_least,
+    seconds_of_bootstrap,
+    seconds_without,
+)
 from hemera.compiler.costs import weighed
 from hemera.compiler.drafts import Chosen, Draft, finished
 from hemera.compiler.lowering import Lowered, Maps
@@ -29,7 +35,6 @@ from hemera.compiler.room import (
     require_room,
     room_of,
 )
-from hemera.compiler.stages import in_stages
 from hemera.errors import ParameterError
 from hemera.parameters import Parameters
 from hemera.program.keys import top_level

@@ -43,26 +43,14 @@ class ArithmeticEvaluator(CircuitEvaluator):
             MismatchError: if shapes or the numbers of values do not fit, as in NumPy. An operand whose slots
                 are all filled, as after a rotation, fits any other.
         """
-        if not isinstance(b, Ciphertext):
-            return self._with_plain("add", a, b, out, fill)
-        a, b, shape = self._paired("add", a, b, out)
-        if out is a:
-            self._native.add_inplace(a._native, b._native)
-            return self._finish("add", a._native, out)
-        return self._finish("add", reshaped(self._native.add(a._native, b._native), shape), out)
+        return self._with_operand("add", a, b, out, fill)
 
     @checks_its_arguments
     def subtract(
         self, a: Ciphertext, b: Operand, *, fill: bool = False, out: Ciphertext | None = None
     ) -> Ciphertext:
         """a - b, slot by slot: see `add`."""
-        if not isinstance(b, Ciphertext):
-            return self._with_plain("subtract", a, b, out, fill)
-        a, b, shape = self._paired("subtract", a, b, out)
-        if out is a:
-            self._native.subtract_inplace(a._native, b._native)
-            return self._finish("subtract", a._native, out)
-        return self._finish("subtract", reshaped(self._native.subtract(a._native, b._native), shape), out)
+        return self._with_operand("subtract", a, b, out, fill)
 
     @checks_its_arguments
     def multiply(
@@ -75,10 +63,7 @@ class ArithmeticEvaluator(CircuitEvaluator):
             MissingKeyError: if a product of ciphertexts needs a relinearization key and there is none.
             LevelError: if no level is left.
         """
-        if not isinstance(b, Ciphertext):
-            return self._with_plain("multiply", a, b, out, fill)
-        a, b, shape = self._paired("multiply", a, b, out)
-        return self._finish("multiply", reshaped(self._native.multiply(a._native, b._native), shape), out)
+        return self._with_operand("multiply", a, b, out, fill)
 
     def divide(self, a: Ciphertext, b: complex | ArrayLike, *, out: Ciphertext | None = None) -> Ciphertext:
         """CKKS: a / b for a plain number b, or an array b of shape (..., a.filled) or (..., 1). Real values
@@ -127,6 +112,18 @@ class ArithmeticEvaluator(CircuitEvaluator):
         return self._finish("multiply_many", reshaped(self._native.multiply_many(natives), shape), out)
 
     # --- Bringing operands together. ---
+
+    def _with_operand(
+        self, operation: _Operation, a: Ciphertext, b: Operand, out: Ciphertext | None, fill: bool
+    ) -> Ciphertext:
+        if not isinstance(b, Ciphertext):
+            return self._with_plain(operation, a, b, out, fill)
+        a, b, shape = self._paired(operation, a, b, out)
+        if out is a and operation != "multiply":
+            getattr(self._native, f"{operation}_inplace")(a._native, b._native)
+            return self._finish(operation, a._native, out)
+        found = getattr(self._native, operation)(a._native, b._native)
+        return self._finish(operation, reshaped(found, shape), out)
 
     def _paired(
         self, operation: _Operation, a: Ciphertext, b: Ciphertext, out: Ciphertext | None
@@ -201,10 +198,9 @@ class ArithmeticEvaluator(CircuitEvaluator):
         value, integer = self._codec.scalar(number)
         if operation == "multiply":
             self._native.multiply_scalar_inplace(core, value, integer)
-        elif operation == "add":
-            self._native.add_scalar_inplace(core, value, integer)
         else:
-            self._native.add_scalar_inplace(core, -value, -integer)
+            sign = 1 if operation == "add" else -1
+            self._native.add_scalar_inplace(core, sign * value, sign * integer)
 
     def _with_plaintext(
         self, operation: _Operation, a: Ciphertext, operand: Plaintext, out: Ciphertext | None
@@ -217,10 +213,7 @@ class ArithmeticEvaluator(CircuitEvaluator):
         if operation == "multiply":
             return self._finish(operation, self._native.multiply_plain(whole._native, plain), out)
         core = self._copy(operation, a, out) if whole is a else whole._native
-        if operation == "add":
-            self._native.add_plain_inplace(core, plain)
-        else:
-            self._native.subtract_plain_inplace(core, plain)
+        getattr(self._native, f"{operation}_plain_inplace")(core, plain)
         return self._finish(operation, core, out)
 
     def _plain_operand(

@@ -29,27 +29,20 @@ class SecretKey:
 
 
 @dataclass(frozen=True)
-class PublicKey:
+class _Keys:
+    data: own.Keys
+
+
+class PublicKey(_Keys):
     """Encrypts: `Context.public_key`."""
 
-    data: own.Keys
-    """Hemera's key."""
 
-
-@dataclass(frozen=True)
-class RelinKeys:
+class RelinKeys(_Keys):
     """Serve products of ciphertexts: `Context.relin_keys`."""
 
-    data: own.Keys
-    """Hemera's key."""
 
-
-@dataclass(frozen=True)
-class GaloisKeys:
+class GaloisKeys(_Keys):
     """Serve rotations, and so sums and matrices: `Context.galois_keys`."""
-
-    data: own.Keys
-    """Hemera's keys."""
 
 
 def require_secret(key: object) -> own.SecretKey:
