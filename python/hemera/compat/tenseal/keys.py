@@ -31,6 +31,7 @@ class SecretKey:
 @dataclass(frozen=True)
 class _Keys:
     data: own.Keys
+    """Hemera's keys."""
 
 
 class PublicKey(_Keys):
